@@ -21,7 +21,7 @@ type Behaviours struct {
 	MaxAge string `yaml:"max_age" default:"170s" allowed:"1ms to 2m55s"`
 	// Maximum rate of attempts to send, retries included. All nodes share this limit.
 	Rate Rate `yaml:"rate"`
-	// Whether the server starts a dedicated reporter for the game immediately. Otherwise it starts one when the game becomes busy.
+	// Whether the game's batches never wait for a free worker. Otherwise that holds only while the game is behind.
 	Hot bool `yaml:"hot"`
 	// Types of behaviours that the server creates itself and reports. Default: none if the game has no section behaviours, else all types that the sink accepts.
 	Report []string `yaml:"report,flow" allowed:"online, offline, match_start, match_end (a sink nppa: online, offline)"`

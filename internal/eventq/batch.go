@@ -4,36 +4,68 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// batch is a group of items of one game that this node has taken. Callers lock
-// mu. Before the batch waits, only its worker knows it.
+// step is what a batch does next. A batch that waits repeats its step.
+type step int
+
+const (
+	stepTake   step = iota // the outcome of its take is unknown
+	stepSend               // it has items to send
+	stepFinish             // only the report of its result is missing
+	stepNone               // it has ended
+)
+
+// batch holds items that this node has taken from the queue of a game. They leave
+// as messages of at most Policy.BatchSize items. One goroutine at a time works on
+// a batch.
 type batch struct {
 	game      *game
 	id        string // in the queue
 	takenAt   int64  // cluster time, epoch ms
 	startedAt time.Time
 
-	mu               sync.Mutex
-	sendID           string      // for the receiver: a new id after a part was answered
-	items            []Item      // items without an answer
-	result           BatchResult // what became of the other items
-	attempts         int
-	waitingItems     int       // items as counted in Service.waitingItems
-	isOutcomeUnknown bool      // whether it is unknown if the take succeeded
-	isWaiting        bool      // whether it is in the list of its partition
-	isQueued         bool      // whether it waits in the slow pool for a retry
-	isClosed         bool      // whether only the report of its result is missing
-	isFinished       bool      // whether the store knows its result, or it is lost
-	retryAt          time.Time // no attempt before
-	renewAt          time.Time // when to renew the lease
+	step     step
+	items    []Item      // of the current message, without an answer
+	rest     []Item      // behind them
+	result   BatchResult // what became of the other items
+	attempts int         // to send the current message
+	answered int         // answers that decided about items
+
+	isBusy       atomic.Bool // whether a goroutine makes its next step
+	isWaiting    bool        // whether it is in the list of its partition
+	waitingItems int         // items as counted in sender.waitingItems
+	retryAt      time.Time   // no next step before
+	renewAt      time.Time   // when to renew the lease
 }
 
-// newBatch returns a batch that was taken now.
+// newBatch returns a batch that is taken now.
 func newBatch(g *game, id string, taken int64) *batch {
-	return &batch{game: g, id: id, sendID: id, takenAt: taken, startedAt: time.Now(), result: BatchResult{Batch: id}}
+	return &batch{game: g, id: id, takenAt: taken, startedAt: time.Now(), result: BatchResult{Batch: id}}
+}
+
+// sendID is the id for the receiver. It changes after a part was answered.
+func (b *batch) sendID() string {
+	if b.answered == 0 {
+		return b.id
+	}
+	return b.id + "-" + strconv.Itoa(b.answered)
+}
+
+// nextMessage makes the next items the current ones.
+func (b *batch) nextMessage() {
+	n := min(len(b.rest), b.game.BatchSize)
+	b.items, b.rest, b.attempts = b.rest[:n:n], b.rest[n:], 0
+}
+
+// nextStepAt returns when a waiting batch needs its next step, or a longer lease.
+func (b *batch) nextStepAt() time.Time {
+	if b.step == stepSend && b.renewAt.Before(b.retryAt) {
+		return b.renewAt
+	}
+	return b.retryAt
 }
 
 // now returns cluster time that never goes back for this batch. Otherwise an
@@ -88,17 +120,26 @@ func (b *batch) dropAll(reason Reason) {
 	b.items = nil
 }
 
-// requeue marks the remaining items to go back to the queue.
+// requeue marks all remaining items to go back to the queue.
 func (b *batch) requeue() {
-	if !b.isClosed {
-		b.result.Requeue, b.items = b.items, nil
-	}
+	b.unuse()
+	b.result.Requeue, b.items = append(b.items, b.result.Requeue...), nil
+	b.requeueRest()
 }
 
-func (b *batch) isRequeued() bool { return len(b.result.Requeue) > 0 }
+// requeueRest marks the items behind the current message to go back.
+func (b *batch) requeueRest() {
+	b.result.Requeue = append(b.result.Requeue, b.rest...)
+	b.result.Unused += (len(b.rest) + b.game.BatchSize - 1) / b.game.BatchSize
+	b.rest = nil
+}
 
-func (b *batch) isFullySent() bool {
-	return b.result.Sent > 0 && b.result.Dropped == nil && !b.isRequeued()
+// unuse notes that the current message does not count against the rate, unless
+// an attempt was made.
+func (b *batch) unuse() {
+	if b.attempts == 0 {
+		b.result.Unused++
+	}
 }
 
 // applyOutcome applies an answer to the items. It reports whether the receiver
@@ -119,7 +160,7 @@ func (b *batch) applyOutcome(o Outcome) (isForbidden bool) {
 		}
 	}
 	if len(again) < len(b.items) {
-		b.sendID = b.id + "-" + strconv.Itoa(b.attempts)
+		b.answered++
 	}
 	b.items = again
 	return isForbidden

@@ -1,21 +1,18 @@
 package eventq
 
 import (
-	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
-	flushDelay     = 20 * time.Millisecond  // an offered item waits at least this long for others
-	maxFlushDelay  = 100 * time.Millisecond // and at most this long, if there are few items
-	flushSize      = 256                    // the push under way; it stays the same until the store has answered
-	maxBuffered    = 200_000                // items of all games that are not pushed yet; one game may have half
-	bodyChunk      = 16 << 10               // bytes that are allocated together
-	pushRetryDelay = 500 * time.Millisecond // before a failed push is repeated, or up to half as much more
-	flushTimeout   = 4 * time.Second        // how long a stopping node goes on pushing
-	lossTimeout    = time.Second            // and how long it then counts what it could not push
+	flushDelay    = 20 * time.Millisecond  // an offered item waits at least this long for others
+	maxFlushDelay = 100 * time.Millisecond // and at most this long, if there are few items
+	flushSize     = 256                    // the push under way; it stays the same until the store has answered
+	maxBuffered   = 200_000                // items of all games that are not pushed yet; one game may have half
+	bodyChunk     = 16 << 10               // bytes that are allocated together
 )
 
 // gameBuffer holds what was offered to a game and is not in its queue yet.
@@ -37,7 +34,7 @@ type gameBuffer struct {
 
 // addToBuffer adds an item and a copy of its body. It counts the item as
 // refused if there is a reason, or if the buffer is full.
-func (s *Service) addToBuffer(g *game, item Item, body []byte, reason Reason) {
+func (s *intake) addToBuffer(g *game, item Item, body []byte, reason Reason) {
 	c := &g.buffer
 	c.mu.Lock()
 	if c.isClosed {
@@ -61,7 +58,7 @@ func (s *Service) addToBuffer(g *game, item Item, body []byte, reason Reason) {
 		g.partition.add(g)
 	}
 	if isFull {
-		signal(g.partition.hasFullBuffer)
+		loop.Wake(g.partition.hasFullBuffer)
 	}
 }
 
@@ -91,48 +88,6 @@ func (c *gameBuffer) countRefused(reason Reason) {
 		c.refused = map[Reason]int64{}
 	}
 	c.refused[reason]++
-}
-
-// runCollector pushes what is offered to the games of a partition until the
-// context ends. Then it pushes or counts what is left. It repeats a push whose
-// outcome is unknown. It serves other games while that push waits.
-func (s *Service) runCollector(ctx context.Context, p *partition) {
-	pushing, cancel := withGrace(ctx, flushTimeout)
-	defer cancel()
-	var failing []*game
-	var retry <-chan time.Time // to repeat those
-	for ctx.Err() == nil {
-		if len(failing) > 0 && retry == nil {
-			retry = time.After(pushRetryDelay + rand.N(pushRetryDelay/2)) //nolint:gosec // a wait is no secret
-		}
-		select {
-		case <-p.hasItems:
-			p.waitForItems(ctx)
-			failing = append(failing, s.pushAll(pushing, p.removeDue(time.Now()))...)
-		case <-retry:
-			retry = nil
-			failing = s.pushAll(pushing, failing)
-		case <-ctx.Done():
-		}
-	}
-	s.flushAtEnd(pushing, p, failing)
-}
-
-// withGrace returns a context that ends the given time after another one.
-func withGrace(ctx context.Context, d time.Duration) (longer context.Context, cancel context.CancelFunc) {
-	longer, cancel = context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
-	return longer, cancel
-}
-
-func (p *partition) waitForItems(ctx context.Context) {
-	timer := time.NewTimer(flushDelay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-p.hasFullBuffer:
-	case <-ctx.Done():
-	}
 }
 
 // isFlushDue reports whether to push the buffer of a game. Few items wait for
@@ -200,4 +155,20 @@ func (c *gameBuffer) finishPush() int {
 	}
 	c.items, c.bodies, c.isListed = nil, nil, false
 	return -1
+}
+
+// losses are what a game had not pushed when the service ended.
+type losses struct {
+	untried int64 // items that were in no push
+	unknown int64 // items of a push without an answer, which may be queued
+	refused map[Reason]int64
+}
+
+// takeLosses closes the buffer and returns what it held.
+func (c *gameBuffer) takeLosses() (l losses, hasLosses bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l = losses{untried: int64(len(c.items)), unknown: int64(c.pushingCount), refused: c.refused}
+	c.items, c.bodies, c.push, c.refused, c.pushingCount, c.isClosed = nil, nil, nil, nil, 0, true
+	return l, l.untried+l.unknown > 0 || l.refused != nil
 }

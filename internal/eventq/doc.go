@@ -7,15 +7,14 @@
 // offered = sent + dropped + queued + in flight.
 //
 // Words: a sink is the destination of a game (a file, a webhook, the NPPA). A push
-// appends items to a queue; a take moves the oldest items in flight as batches. A
-// batch has a lease, and counts as lost when the lease ends. A partition is a fixed
-// share of the games; one node at a time owns it. A game is hot when it needs
-// dedicated reporters beside the shared worker pools.
+// appends items to a queue; a take moves the oldest items in flight as a batch. A
+// batch leaves as one or more messages. It has a lease, and counts as lost when the
+// lease ends. A partition is a fixed share of the games; one node at a time owns it.
 //
-// The way of an item: Service.Offer or Service.Post (intake.go), gameBuffer
-// (buffer.go), Queue.Push (push.go), Queue.Take (take.go), Sink.Send (send.go), and
-// Queue.Finish (finish.go) or a retry (retry.go). Start with behaviour.go, queue.go
-// and service.go.
+// The way of an item: intake.Offer or intake.Post (intake.go), gameBuffer (buffer.go,
+// collector.go), Queue.Push (push.go), Queue.Take (take.go), Sink.Send (send.go), and
+// Queue.Finish (finish.go) or another attempt (retry.go). Start with behaviour.go,
+// queue.go and service.go.
 //
 // The package does no I/O. Redis is in redisqueue, the sinks are in sink
 // and nppa, and playerevents offers the events of this server's players.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 // ErrPaused says that the game's queue is paused.
@@ -22,14 +24,14 @@ func (s *Service) Drain(ctx context.Context, game string) error {
 	if g == nil || g.sink == nil {
 		return ErrNoQueue
 	}
-	g.reporter.drains.Add(1)
-	defer g.reporter.drains.Add(-1)
+	g.sending.drains.Add(1)
+	defer g.sending.drains.Add(-1)
 	for {
 		empty, err := s.flushNow(ctx, g)
 		if err != nil || empty {
 			return err
 		}
-		sleep(ctx, drainInterval)
+		loop.Sleep(ctx, drainInterval)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("drain %s: %w", game, err)
 		}
@@ -41,7 +43,7 @@ func (s *Service) flushNow(ctx context.Context, g *game) (empty bool, err error)
 	if err := s.Admin.FlushNow(ctx, g.Game, s.Now()); err != nil {
 		return false, err
 	}
-	signal(g.partition.pollNow)
+	loop.Wake(g.partition.pollNow)
 	statuses, err := s.Admin.Status(ctx, []string{g.Game}, s.Now())
 	if err != nil || len(statuses) == 0 {
 		return false, err

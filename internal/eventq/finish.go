@@ -3,67 +3,46 @@ package eventq
 import (
 	"context"
 	"errors"
-	"slices"
+
+	"laststand/internal/loop"
 )
 
-// finishAll ends the batches of a take. It ends fully sent batches in one step.
-// It ends the others in reverse, so that requeued items keep their order.
-func (s *Service) finishAll(ctx context.Context, ended []*batch) {
-	var sent []BatchResult
-	for _, b := range ended {
-		if b.isFullySent() {
-			sent = append(sent, b.result)
-		}
-	}
-	together := len(sent) > 1 && s.finishSent(ctx, ended[0].game, sent)
-	for _, b := range slices.Backward(ended) {
-		if together && b.isFullySent() {
-			s.removeBatch(b, false)
-			continue
-		}
-		s.finish(ctx, b)
-	}
-}
-
-// finishSent reports whether it ended all the batches. If not, the caller must
-// finish each.
-func (s *Service) finishSent(ctx context.Context, g *game, sent []BatchResult) bool {
-	ctx, cancel := callContext(ctx)
-	defer cancel()
-	err := s.Queue.FinishSent(ctx, g.Policy, sent)
-	if !errors.Is(err, ErrNotInFlight) {
-		s.recordError("finish", err)
-	}
-	return err == nil
-}
-
-// finish ends a batch. If the store does not answer, the batch waits and is
-// finished later.
-func (s *Service) finish(ctx context.Context, b *batch) {
-	b.isClosed = true
-	b.result.Unused, b.result.Now = b.attempts == 0, s.Now()
+// finish reports what became of items of a batch. The batch ends unless items
+// are left, which stay in flight. If the store does not answer, the batch waits
+// and reports the same again.
+func (s *sender) finish(ctx context.Context, b *batch) {
+	b.step = stepFinish
+	b.result.Left, b.result.Now = int64(len(b.items)), s.Now()
 	calling, cancel := callContext(ctx)
 	defer cancel()
 	err := s.Queue.Finish(calling, b.game.Policy, b.result)
-	if isLost := errors.Is(err, ErrNotInFlight); isLost || err == nil {
-		s.removeBatch(b, isLost)
-		return
+	switch {
+	case errors.Is(err, ErrNotInFlight):
+		s.logLost(b)
+		s.removeBatch(b)
+	case err != nil:
+		s.recordError("finish", err)
+		s.wait(ctx, b)
+	case len(b.items) > 0:
+		b.step, b.result = stepSend, BatchResult{Batch: b.id}
+	default:
+		s.removeBatch(b)
 	}
-	s.recordError("finish", err)
-	s.scheduleRetry(ctx, b)
 }
 
-// removeBatch forgets a batch. The store counts a lost batch.
-func (s *Service) removeBatch(b *batch, isLost bool) {
-	if isLost {
-		s.Logger.Warn("a batch of behaviours was not in flight any more", "game", b.game.Game, "sent", b.result.Sent)
-	}
-	b.isFinished = true
+// logLost logs a batch whose lease has ended. The store has counted it.
+func (s *sender) logLost(b *batch) {
+	s.Logger.Warn("a batch of behaviours was not in flight any more", "game", b.game.Game, "sent", b.result.Sent)
+}
+
+// removeBatch forgets a batch that has ended.
+func (s *sender) removeBatch(b *batch) {
+	b.step, b.items, b.rest = stepNone, nil, nil
 	if b.isWaiting {
 		b.isWaiting = false
 		b.game.partition.removeWaiting(b)
-		b.game.reporter.addWaiting(-1)
-		s.waitingItems.Add(-int64(b.waitingItems))
-		signal(b.game.partition.pollNow)
+		b.game.sending.addWaiting(-1)
+		s.countWaiting(b)
+		loop.Wake(b.game.partition.pollNow)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"laststand/internal/identity"
 )
@@ -13,19 +14,26 @@ import (
 // ErrNoQueue says that the service does not serve the game.
 var ErrNoQueue = errors.New("the game has no queue of behaviours")
 
+// intake accepts behaviours, and pushes them to the queues.
+type intake struct {
+	*shared
+	sender   *sender
+	buffered atomic.Int64 // items of all games that are not pushed yet
+}
+
 // Offer accepts a behaviour of a player of this server, if the game reports its
 // type. It never blocks. The behaviour is queued within about 100 ms, or
 // dropped if too many wait. An empty ID gets a new one, and an At of 0 means
 // now. Offer does not look for repeated ids, so callers must offer each
 // behaviour once.
-func (s *Service) Offer(game string, b Behaviour) { s.offer(game, b, false) }
+func (s *intake) Offer(game string, b Behaviour) { s.offer(game, b, false) }
 
 // OfferUnique is Offer for behaviours that several nodes may offer, or one node
 // twice. The queue accepts each id once within DedupeWindowMS. It costs more,
 // because Redis keeps a set of ids.
-func (s *Service) OfferUnique(game string, b Behaviour) { s.offer(game, b, true) }
+func (s *intake) OfferUnique(game string, b Behaviour) { s.offer(game, b, true) }
 
-func (s *Service) offer(game string, b Behaviour, once bool) {
+func (s *intake) offer(game string, b Behaviour, once bool) {
 	g := s.games[game]
 	if g == nil || !slices.Contains(g.Report, b.Type) {
 		return
@@ -49,7 +57,7 @@ func (s *Service) offer(game string, b Behaviour, once bool) {
 // good ones. After an error the caller can repeat the post, because accepted
 // ids are not accepted again. It returns ErrFull, ErrNoQueue, or an error of
 // the store.
-func (s *Service) Post(ctx context.Context, game string, bodies []json.RawMessage) (PostResult, error) {
+func (s *intake) Post(ctx context.Context, game string, bodies []json.RawMessage) (PostResult, error) {
 	g := s.games[game]
 	if g == nil {
 		return PostResult{}, ErrNoQueue
@@ -70,7 +78,7 @@ func (s *Service) Post(ctx context.Context, game string, bodies []json.RawMessag
 	if err != nil {
 		return PostResult{}, err
 	}
-	s.notifyPushed(g, pushed)
+	s.sender.pushed(g, pushed)
 	return posted(push, pushed), nil
 }
 

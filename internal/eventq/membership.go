@@ -5,7 +5,10 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -14,23 +17,46 @@ const (
 	maintenancePause    = 10 * time.Millisecond // between two games
 )
 
-// membership is which nodes share the work, as this node last saw it.
+// membership knows which nodes share the work, and maintains the queues of this
+// node.
 type membership struct {
-	alive []string
-	owned []bool // by partition: whether this node reports its games
+	*shared
+	view atomic.Pointer[view]
 }
 
-// owns reports whether this node reports the games of a partition. For a moment
+// view is which nodes share the work, as this node last saw it.
+type view struct {
+	alive []string
+	owned []bool // by partition: whether this node sends its games
+}
+
+func newMembership(s *shared) *membership {
+	m := &membership{shared: s}
+	m.view.Store(&view{owned: make([]bool, len(s.partitions))})
+	return m
+}
+
+// owns reports whether this node sends the games of a partition. For a moment
 // two nodes may own it, which is harmless.
-func (s *Service) owns(p *partition) bool { return s.members.Load().owned[p.index] }
+func (m *membership) owns(p *partition) bool { return m.view.Load().owned[p.index] }
+
+func (m *membership) duty() (partitions []int, alive []string) {
+	v := m.view.Load()
+	for p, owned := range v.owned {
+		if owned {
+			partitions = append(partitions, p)
+		}
+	}
+	return partitions, v.alive
+}
 
 // runHeartbeats sends heartbeats and reads which nodes are alive, until the
 // context ends. While the store is unreachable all nodes keep their partitions.
-func (s *Service) runHeartbeats(ctx context.Context) {
+func (m *membership) runHeartbeats(ctx context.Context) {
 	var p heartbeats
 	for ctx.Err() == nil {
-		s.sendHeartbeat(ctx, &p)
-		sleep(ctx, heartbeatInterval)
+		m.sendHeartbeat(ctx, &p)
+		loop.Sleep(ctx, heartbeatInterval)
 	}
 }
 
@@ -53,33 +79,33 @@ func (p *heartbeats) keepMissingNodes(alive, before []string) []string {
 	return slices.Compact(alive)
 }
 
-func (s *Service) sendHeartbeat(ctx context.Context, p *heartbeats) {
+func (m *membership) sendHeartbeat(ctx context.Context, p *heartbeats) {
 	calling, cancel := callContext(ctx)
 	defer cancel()
-	alive, err := s.Nodes.Heartbeat(calling, s.Node, s.Now())
-	s.recordError("heartbeat", err)
+	alive, err := m.Nodes.Heartbeat(calling, m.Node, m.Now())
+	m.recordError("heartbeat", err)
 	if err != nil {
 		return
 	}
-	alive = p.keepMissingNodes(alive, s.members.Load().alive)
-	if slices.Equal(alive, s.members.Load().alive) {
+	alive = p.keepMissingNodes(alive, m.view.Load().alive)
+	if slices.Equal(alive, m.view.Load().alive) {
 		return
 	}
-	m := &membership{alive: alive, owned: make([]bool, len(s.partitions))}
-	for i := range m.owned {
-		m.owned[i] = owner(alive, i) == s.Node
+	v := &view{alive: alive, owned: make([]bool, len(m.partitions))}
+	for i := range v.owned {
+		v.owned[i] = owner(alive, i) == m.Node
 	}
-	s.members.Store(m)
-	for _, p := range s.partitions {
-		signal(p.pollNow)
+	m.view.Store(v)
+	for _, p := range m.partitions {
+		loop.Wake(p.pollNow)
 	}
 }
 
-// leaveNodes leaves the work to the other nodes.
-func (s *Service) leaveNodes(ctx context.Context) {
+// leave leaves the work to the other nodes.
+func (m *membership) leave(ctx context.Context) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
-	s.recordError("leave", s.Nodes.Leave(ctx, s.Node))
+	m.recordError("leave", m.Nodes.Leave(ctx, m.Node))
 }
 
 // owner returns the node with the highest hash of node and partition
@@ -107,29 +133,29 @@ func mixBits(h uint64) uint64 {
 
 // runMaintenance maintains the queues of this node's partitions in slow rounds,
 // until the context ends.
-func (s *Service) runMaintenance(ctx context.Context) {
-	sleep(ctx, 2*heartbeatInterval) // until the owners are known
+func (m *membership) runMaintenance(ctx context.Context) {
+	loop.Sleep(ctx, 2*heartbeatInterval) // until the owners are known
 	for ctx.Err() == nil {
 		began := time.Now()
-		for _, p := range s.partitions {
-			s.maintainPartition(ctx, p)
+		for _, p := range m.partitions {
+			m.maintainPartition(ctx, p)
 		}
-		sleep(ctx, max(maintenanceInterval-time.Since(began), heartbeatInterval))
+		loop.Sleep(ctx, max(maintenanceInterval-time.Since(began), heartbeatInterval))
 	}
 }
 
-func (s *Service) maintainPartition(ctx context.Context, p *partition) {
+func (m *membership) maintainPartition(ctx context.Context, p *partition) {
 	for _, g := range p.games {
-		if ctx.Err() != nil || !s.owns(p) {
+		if ctx.Err() != nil || !m.owns(p) {
 			return
 		}
-		s.maintainGame(ctx, g)
-		sleep(ctx, maintenancePause)
+		m.maintainGame(ctx, g)
+		loop.Sleep(ctx, maintenancePause)
 	}
 }
 
-func (s *Service) maintainGame(ctx context.Context, g *game) {
+func (m *membership) maintainGame(ctx context.Context, g *game) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
-	s.recordError("maintain", s.Queue.Maintain(ctx, g.Policy, s.Now()))
+	m.recordError("maintain", m.Queue.Maintain(ctx, g.Policy, m.Now()))
 }

@@ -37,7 +37,7 @@ func TestNodesShareAndTakeOver(t *testing.T) {
 		a, b := w.start("a"), w.start("b")
 		time.Sleep(2 * time.Second)
 		for _, p := range a.partitions {
-			if a.owns(p) == b.owns(b.partitions[p.index]) {
+			if a.members.owns(p) == b.members.owns(b.partitions[p.index]) {
 				t.Errorf("partition %d has not one owner", p.index)
 			}
 		}
@@ -70,7 +70,7 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 		owned, _ := a.Duty()
 		away := heartbeats{last: time.Now().Add(-NodeTTLMS * time.Millisecond)}
 		w.set(func() { clear(w.beats) })
-		a.sendHeartbeat(t.Context(), &away)
+		a.members.sendHeartbeat(t.Context(), &away)
 		if now, _ := a.Duty(); !slices.Equal(now, owned) {
 			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
 		}
@@ -90,7 +90,7 @@ func TestBatchOfALostNodeIsCountedAndOthersGoOn(t *testing.T) {
 		if err != nil || taken.Queued != 1 {
 			t.Fatal(taken, err)
 		}
-		w.Take(t.Context(), w.policies[0], Take{Batches: []string{"lost"}, Node: "dead", Now: w.now(), Lease: leaseMS})
+		w.Take(t.Context(), w.policies[0], Take{Batch: "lost", Messages: 1, Node: "dead", Now: w.now(), Lease: leaseMS})
 		w.Heartbeat(t.Context(), "dead", w.now())
 		n := w.start("n")
 		defer n.stop()

@@ -15,13 +15,13 @@ type memory struct {
 	games  map[string]*memoryGame
 	flight map[string]*inFlightBatch
 	pushes map[string]PushResult
-	ended  map[string]bool // batches, by settlement
+	ended  map[string]string // batch to its last result
 	beats  map[string]int64
 
 	noMoreIDs bool // of what is taken once
 
 	calls  map[string]int
-	asked  int                                // batches, by a take at the most
+	asked  int                                // messages, by a take at the most
 	beyond int                                // those that there were, at the most
 	fault  func(operation, game string) error // before the call; nil: none
 	loss   func(operation, game string) error // after it
@@ -53,7 +53,7 @@ type inFlightBatch struct {
 func newMemory() *memory {
 	return &memory{
 		games: map[string]*memoryGame{}, flight: map[string]*inFlightBatch{}, pushes: map[string]PushResult{},
-		ended: map[string]bool{}, beats: map[string]int64{}, calls: map[string]int{},
+		ended: map[string]string{}, beats: map[string]int64{}, calls: map[string]int{},
 	}
 }
 

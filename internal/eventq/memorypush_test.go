@@ -23,25 +23,6 @@ func (m *memory) Push(_ context.Context, t Policy, p Push) (done PushResult, err
 	return done, err
 }
 
-// PushAll makes the pushes to all queues that have items, in one step.
-func (m *memory) PushAll(_ context.Context, all []GamePush) (done []PushResult, err error) {
-	err = m.act("push all", "", func(*memoryGame) error {
-		for _, one := range all {
-			var pushed PushResult
-			was, known := m.pushes[one.Push.ID]
-			if k := m.game(one.Policy.Game); known {
-				pushed = was
-			} else if m.failing("push", one.Policy.Game) == nil && len(k.items) > 0 {
-				pushed, _ = k.push(one.Policy, one.Push)
-				m.pushes[one.Push.ID] = pushed
-			}
-			done = append(done, pushed)
-		}
-		return nil
-	})
-	return done, err
-}
-
 func (k *memoryGame) push(t Policy, p Push) (PushResult, error) {
 	bound := cmp.Or(k.bound, t.MaxLen)
 	if p.Posted && t.Overflow == Reject && len(k.items)+len(p.Items) > bound {

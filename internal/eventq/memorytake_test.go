@@ -3,6 +3,7 @@ package eventq
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -48,13 +49,9 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 	err = m.act("take", t.Game, func(k *memoryGame) error {
 		taken.Left, k.pool = len(k.items), take.Pool
 		there := max((len(k.items)+MaxBatch-1)/MaxBatch, 1)
-		m.asked, m.beyond = max(m.asked, len(take.Batches)), max(m.beyond, len(take.Batches)-there)
-		for _, id := range take.Batches {
-			if f := m.flight[id]; f != nil {
-				taken.Items = append(taken.Items, f.items...)
-			}
-		}
-		if len(taken.Items) > 0 {
+		m.asked, m.beyond = max(m.asked, take.Messages), max(m.beyond, take.Messages-there)
+		if f := m.flight[take.Batch]; f != nil {
+			taken.Items = f.items
 			return nil
 		}
 		if k.paused != "" || len(k.items) == 0 {
@@ -67,16 +64,14 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 			k.due = taken.Next
 			return nil
 		}
-		for i, id := range take.Batches {
-			if i > 0 && (len(k.items) < t.BatchSize || k.token(t, take.Now) > 0) {
-				break
-			}
-			items := slices.Clone(k.items[:min(len(k.items), t.BatchSize)])
-			k.items = k.items[len(items):]
-			k.counts.InFlight += int64(len(items))
-			taken.Items = append(taken.Items, items...)
-			m.flight[id] = &inFlightBatch{game: t.Game, items: items, lease: take.Now + take.Lease}
+		n := 1
+		for n < take.Messages && len(k.items) >= (n+1)*t.BatchSize && k.token(t, take.Now) == 0 {
+			n++
 		}
+		n = min(len(k.items), n*t.BatchSize)
+		taken.Items, k.items = slices.Clone(k.items[:n]), k.items[n:]
+		k.counts.InFlight += int64(n)
+		m.flight[take.Batch] = &inFlightBatch{game: t.Game, items: taken.Items, lease: take.Now + take.Lease}
 		k.mark(take.Now)
 		taken.Left, taken.Next = len(k.items), k.due
 		return nil
@@ -109,52 +104,41 @@ func (m *memory) Acquire(_ context.Context, t Policy, r Renewal) (wait time.Dura
 
 func (m *memory) Finish(_ context.Context, t Policy, s BatchResult) error {
 	return m.act("finish", t.Game, func(k *memoryGame) error {
-		f := m.flight[s.Batch]
-		if m.ended[s.Batch] {
+		f, marker := m.flight[s.Batch], markerOf(s)
+		if m.ended[s.Batch] == marker {
 			return nil
 		}
 		if f == nil {
 			return ErrNotInFlight
 		}
-		sum := s.Sent + int64(len(s.Requeue))
+		done := s.Sent + int64(len(s.Requeue))
 		for reason, n := range s.Dropped {
 			k.counts.Dropped[reason] += n
-			sum += n
+			done += n
 		}
-		if sum != int64(len(f.items)) {
+		if done+s.Left != int64(len(f.items)) {
 			panic("a settlement does not add up")
 		}
-		k.counts.InFlight -= sum
+		k.counts.InFlight -= done
 		k.counts.Sent += s.Sent
 		for _, id := range s.ForgetIDs {
 			delete(k.seen, id)
 		}
-		if s.Unused {
-			k.tokens++
-		}
+		k.tokens += float64(s.Unused)
 		if len(s.Requeue) > 0 {
 			k.items = append(slices.Clone(s.Requeue), k.items...)
 			k.mark(s.Now)
 		}
-		m.ended[s.Batch] = true
-		delete(m.flight, s.Batch)
+		m.ended[s.Batch] = marker
+		if f.items = f.items[:s.Left]; s.Left == 0 {
+			delete(m.flight, s.Batch)
+		}
 		return nil
 	})
 }
 
-func (m *memory) FinishSent(ctx context.Context, t Policy, all []BatchResult) error {
-	err := m.act("settle sent", t.Game, func(*memoryGame) error {
-		for _, s := range all {
-			if m.flight[s.Batch] == nil && !m.ended[s.Batch] {
-				return ErrNotInFlight
-			}
-		}
-		return nil
-	})
-	for _, s := range all {
-		if err == nil {
-			err = m.Finish(ctx, t, s)
-		}
-	}
-	return err
+// markerOf tells the results of a batch apart.
+func markerOf(s BatchResult) string {
+	s.Now = 0
+	return fmt.Sprint(s)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 // partition is what the service keeps about the games of one partition.
@@ -15,7 +17,6 @@ type partition struct {
 	hasItems      chan struct{} // a game has something to push
 	hasFullBuffer chan struct{} // a game has enough to push it now
 	pollNow       chan struct{} // the loop should poll now
-	fullGames     chan *game    // games with a full batch, which need no poll
 	lastDue       int           // due games at the last poll; owned by the loop
 
 	mu      sync.Mutex
@@ -27,7 +28,7 @@ func newPartition(index int) *partition {
 	return &partition{
 		index: index, startedAt: time.Now(),
 		hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1),
-		pollNow: make(chan struct{}, 1), fullGames: make(chan *game, 16),
+		pollNow: make(chan struct{}, 1),
 	}
 }
 
@@ -36,7 +37,7 @@ func (p *partition) add(g *game) {
 	p.mu.Lock()
 	p.listed = append(p.listed, g)
 	p.mu.Unlock()
-	signal(p.hasItems)
+	loop.Wake(p.hasItems)
 }
 
 // removeDue returns the games whose push is due. The others stay listed.
@@ -51,7 +52,7 @@ func (p *partition) removeDue(now time.Time) (due []*game) {
 		return true
 	})
 	if len(p.listed) > 0 {
-		signal(p.hasItems)
+		loop.Wake(p.hasItems)
 	}
 	return due
 }
@@ -69,7 +70,7 @@ func (p *partition) addWaiting(b *batch) {
 	p.mu.Lock()
 	p.waiting = append(p.waiting, b)
 	p.mu.Unlock()
-	signal(p.pollNow)
+	loop.Wake(p.pollNow)
 }
 
 func (p *partition) removeWaiting(b *batch) {

@@ -37,6 +37,6 @@ type Policy struct {
 	MaxAgeMS  int64    // 1 to MaxAgeMS
 	PerSecond float64  // attempts of all nodes together, with retries
 	Burst     int      // attempts at once after a pause
-	Hot       bool     // it has dedicated reporters from the start
+	Hot       bool     // its batches never wait for a free worker
 	Report    []string // which types of this server's players are reported
 }

@@ -3,6 +3,8 @@ package eventq
 import (
 	"context"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -14,13 +16,13 @@ const (
 	pollGames        = 128 // plus as many as were due at the last poll
 )
 
-// runPartition serves a partition until the context ends. It finds due games,
-// renews the leases of waiting batches and schedules their retries.
-func (s *Service) runPartition(ctx context.Context, p *partition) {
+// runPartition serves a partition until the context ends. It finds due games and
+// resumes waiting batches.
+func (s *sender) runPartition(ctx context.Context, p *partition) {
 	var reaped time.Time
 	for ctx.Err() == nil {
-		wait := s.pollWaiting(ctx, p)
-		if s.owns(p) {
+		wait := s.resumeWaiting(ctx, p)
+		if s.members.owns(p) {
 			if len(p.games) > 0 {
 				wait = min(wait, s.poll(ctx, p))
 			}
@@ -29,38 +31,26 @@ func (s *Service) runPartition(ctx context.Context, p *partition) {
 				reaped = time.Now()
 			}
 		}
-		s.waitForPoll(ctx, p, wait)
+		p.waitForPoll(ctx, wait)
 	}
 }
 
 // waitForPoll waits until the next poll, or until a signal, but at least for a
-// minimum time. While it waits, it dispatches games with a full batch.
-func (s *Service) waitForPoll(ctx context.Context, p *partition, wait time.Duration) {
+// minimum time.
+func (p *partition) waitForPoll(ctx context.Context, wait time.Duration) {
 	shortest := min(minPollPause+time.Duration(p.lastDue)*pollPausePerGame, pollInterval)
-	earliest, latest := time.NewTimer(shortest), time.NewTimer(max(wait, shortest))
-	defer earliest.Stop()
-	defer latest.Stop()
-	var pollNow <-chan struct{} // nil until the earliest time
-	for {
-		select {
-		case g := <-p.fullGames:
-			if s.owns(p) && g.sink != nil {
-				s.dispatch(ctx, g)
-			}
-		case <-earliest.C:
-			pollNow = p.pollNow
-		case <-pollNow:
-			return
-		case <-latest.C:
-			return
-		case <-ctx.Done():
-			return
-		}
+	loop.Sleep(ctx, shortest)
+	timer := time.NewTimer(wait - shortest)
+	defer timer.Stop()
+	select {
+	case <-p.pollNow:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 
 // poll dispatches the due games of a partition, and returns when to poll again.
-func (s *Service) poll(ctx context.Context, p *partition) time.Duration {
+func (s *sender) poll(ctx context.Context, p *partition) time.Duration {
 	calling, cancel := callContext(ctx)
 	defer cancel()
 	now := s.Now()
@@ -91,7 +81,7 @@ func waitUntil(at, now int64, most time.Duration) time.Duration {
 	return max(time.Duration(at-now)*time.Millisecond, minPollPause)
 }
 
-func (s *Service) reap(ctx context.Context, p *partition) {
+func (s *sender) reap(ctx context.Context, p *partition) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	lost, err := s.Queue.Reap(ctx, p.index, s.Now())
@@ -101,22 +91,13 @@ func (s *Service) reap(ctx context.Context, p *partition) {
 	}
 }
 
-// notifyPushed wakes the reporter of a game after a push, if a batch is due.
-func (s *Service) notifyPushed(g *game, pushed PushResult) {
-	g.reporter.setLength(pushed.Length)
-	first := pushed.Length > 0 && pushed.Length == pushed.Queued
-	if pushed.Length < g.BatchSize && (!first || g.FlushMS >= pollInterval.Milliseconds()) {
-		return
+// pushed makes the loop of a game's partition poll after a push, if a batch is
+// due.
+func (s *sender) pushed(g *game, pushed PushResult) {
+	g.sending.setLength(pushed.Length)
+	isFirst := pushed.Length > 0 && pushed.Length == pushed.Queued
+	isDueSoon := pushed.Length >= g.BatchSize || isFirst && g.FlushMS < pollInterval.Milliseconds()
+	if isDueSoon && s.members.owns(g.partition) {
+		loop.Wake(g.partition.pollNow)
 	}
-	if g.reporter.wakeDedicated() || !s.owns(g.partition) {
-		return
-	}
-	if pushed.Length >= g.BatchSize {
-		select {
-		case g.partition.fullGames <- g:
-			return
-		default: // the loop is busy
-		}
-	}
-	signal(g.partition.pollNow)
 }

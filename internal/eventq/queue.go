@@ -8,7 +8,7 @@ import (
 
 var (
 	// ErrFull says that the queue is full and the game's policy refuses such
-	// posts.
+	// posts. Nothing has changed.
 	ErrFull = errors.New("the queue of behaviours is full")
 	// ErrNotInFlight says that a batch is not in flight: its lease has ended,
 	// or it is finished.
@@ -24,31 +24,24 @@ type Queue interface {
 	Partitions() int
 	Partition(game string) int
 
-	// Push appends items to the queue of a game in one step. It enforces the
-	// length limit and marks when the queue is due. The queue expires if it is
-	// not used for long. ErrFull means that nothing has changed.
+	// Push appends items to the queue of a game. It enforces the length limit and
+	// marks when the queue is due. The queue expires if it is not used for long.
+	// ErrFull means that nothing has changed.
 	Push(ctx context.Context, t Policy, p Push) (PushResult, error)
-	// PushAll makes pushes of one process to several games of a partition.
-	// Unique items are not allowed. It makes the pushes that fit into one
-	// atomic step, and returns Queued 0 for the others.
-	PushAll(ctx context.Context, all []GamePush) ([]PushResult, error)
 	// Due returns games of a partition with a due batch, the earliest first.
 	// next is when the next of the other games is due, or 0.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
-	// Take moves the oldest items in flight, unless the game is paused, cools
-	// down or has reached its rate limit. It takes several batches if that many
-	// are full and the rate allows it, else one.
+	// Take moves the oldest items in flight as one batch, unless the game is
+	// paused, cools down or has reached its rate limit. The batch has several
+	// messages if they are full and the rate allows it, else one.
 	Take(ctx context.Context, t Policy, take Take) (TakeResult, error)
 	// Acquire allows another attempt of a batch in flight and counts it against
 	// the rate, or returns how long to wait. Either way it renews the lease.
 	// ErrNotInFlight means that the batch must not be sent.
 	Acquire(ctx context.Context, t Policy, r Renewal) (wait time.Duration, err error)
-	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
+	// Finish ends a batch, or a part of it if items are left. ErrNotInFlight
+	// means that nothing has changed.
 	Finish(ctx context.Context, t Policy, s BatchResult) error
-	// FinishSent ends batches of a game. The receiver has accepted all their
-	// items. ErrNotInFlight means that one of them is not in flight and nothing
-	// has changed.
-	FinishSent(ctx context.Context, t Policy, all []BatchResult) error
 	// RecordFailure records that an attempt failed. If until is not 0, no
 	// attempt of the game begins before it.
 	RecordFailure(ctx context.Context, game, why string, now, until int64) error
@@ -71,12 +64,6 @@ type Push struct {
 	Now     int64
 }
 
-// GamePush is a push to one of several games.
-type GamePush struct {
-	Policy Policy
-	Push   Push
-}
-
 // MaxPush is the largest number of unique items in a push. MaxOwnPush is the
 // limit for items that are not unique. It is higher because they cost less.
 const (
@@ -92,17 +79,18 @@ type PushResult struct {
 	Length  int              // of the queue after the push
 }
 
-// Take takes batches for a node.
+// Take takes a batch for a node.
 type Take struct {
-	Batches []string // new ids; Take fills at most this many batches
-	Node    string
-	Pool    string // that reports the game, for operators
-	Now     int64
-	Lease   int64 // how long the batches may stay in flight, ms
+	Batch    string // a new id
+	Messages int    // of Policy.BatchSize items, at most
+	Node     string
+	Pool     string // which share of the workers serves the game, for operators
+	Now      int64
+	Lease    int64 // how long the batch may stay in flight, ms
 }
 
-// TakeResult has the items of the batches in order. Only the last batch may be
-// smaller than a full one. There are no items if nothing could be taken.
+// TakeResult has the items of the batch in order. There are none if nothing could
+// be taken.
 type TakeResult struct {
 	Items []Item
 	Left  int   // items left in the queue
@@ -117,15 +105,16 @@ type Renewal struct {
 	LeaseOnly bool  // renew only the lease: no attempt is planned yet
 }
 
-// BatchResult says what became of a batch. Each of its items is sent, dropped
-// or requeued.
+// BatchResult says what became of a batch. Each of its items is sent, dropped,
+// requeued or left.
 type BatchResult struct {
 	Batch     string
 	Sent      int64
 	Dropped   map[Reason]int64
 	ForgetIDs []string // ids of dropped unique items: the queue may accept them again
 	Requeue   []Item   // unsent items for the head of the queue, in order
-	Unused    bool     // no attempt was made, so it does not count against the rate
+	Left      int64    // items that stay in flight
+	Unused    int      // messages without an attempt, which do not count against the rate
 	Now       int64
 }
 

@@ -6,104 +6,132 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
 	renewInterval   = 5 * time.Second
-	retryInterval   = time.Second // after a failed renewal or finish
+	retryInterval   = time.Second // after a call of the store without an answer
 	maxWaitingItems = 200_000     // items of waiting batches; beyond it, batches are requeued
 	requeueTimeout  = 5 * time.Second
 )
 
-// scheduleRetry lets a batch wait for its next attempt, or for another try to
-// take or finish it.
-func (s *Service) scheduleRetry(ctx context.Context, b *batch) {
+// wait lets a batch wait for its next step, which a poll of its partition
+// resumes. One rule serves failed attempts and calls without an answer: the
+// batch repeats its step.
+func (s *sender) wait(ctx context.Context, b *batch) {
+	if b.step == stepSend {
+		if !b.isWaiting && s.waitingItems.Load() >= maxWaitingItems {
+			b.game.sending.coolDown(backoff(maxAttempts))
+			b.requeue()
+		}
+		if len(b.result.Requeue) > 0 {
+			if s.finish(ctx, b); b.step != stepSend {
+				return
+			}
+		}
+	} else {
+		b.retryAt = time.Now().Add(retryInterval)
+	}
 	b.renewAt = time.Now().Add(renewInterval)
-	if b.isClosed || b.isOutcomeUnknown {
-		b.renewAt = time.Now().Add(retryInterval)
+	s.countWaiting(b)
+	if !b.isWaiting {
+		b.isWaiting = true
+		b.game.sending.addWaiting(1)
+		b.game.partition.addWaiting(b)
 	}
-	if b.isWaiting {
-		signal(b.game.partition.pollNow)
-		return
-	}
-	if !b.isClosed && !b.isOutcomeUnknown && s.waitingItems.Load() >= maxWaitingItems {
-		b.game.reporter.coolDown(backoff(maxAttempts))
-		b.requeue()
-		s.finish(ctx, b)
-		return
-	}
-	b.isWaiting, b.waitingItems = true, len(b.items)
-	s.waitingItems.Add(int64(b.waitingItems))
-	b.game.reporter.addWaiting(1)
-	b.game.partition.addWaiting(b)
 }
 
-// pollWaiting handles the waiting batches of a partition, and returns when to
-// look again. It skips batches that are being sent.
-func (s *Service) pollWaiting(ctx context.Context, p *partition) time.Duration {
+// countWaiting updates the number of waiting items.
+func (s *sender) countWaiting(b *batch) {
+	s.waitingItems.Add(int64(len(b.items) - b.waitingItems))
+	b.waitingItems = len(b.items)
+}
+
+// resumeWaiting resumes the waiting batches of a partition whose time has come,
+// and returns when to look again. It skips batches whose step is under way.
+func (s *sender) resumeWaiting(ctx context.Context, p *partition) time.Duration {
 	wait := idlePollInterval
 	for _, b := range p.copyWaiting() {
-		if ctx.Err() == nil && b.mu.TryLock() {
-			s.pollBatch(ctx, b)
-			wait = min(wait, b.untilNextPoll())
-			b.mu.Unlock()
+		if b.isBusy.Load() {
+			continue
 		}
+		if until := time.Until(b.nextStepAt()); until > 0 {
+			wait = min(wait, until)
+			continue
+		}
+		b.isBusy.Store(true)
+		s.running.Go(func() {
+			s.resume(ctx, b)
+			b.isBusy.Store(false)
+			loop.Wake(p.pollNow)
+		})
 	}
 	return max(wait, minPollPause)
 }
 
-// pollBatch does what is due for a waiting batch.
-func (s *Service) pollBatch(ctx context.Context, b *batch) {
-	now := time.Now()
-	b.dropStale(b.now(s.Now()))
-	switch {
-	case b.isFinished:
-	case (b.isClosed || b.isOutcomeUnknown) && now.Before(b.renewAt):
-	case b.isOutcomeUnknown:
-		s.resolveOutcome(ctx, b)
-	case b.isClosed || len(b.items) == 0:
+// resume makes the next step of a waiting batch.
+func (s *sender) resume(ctx context.Context, b *batch) {
+	switch now := time.Now(); {
+	case b.step == stepTake:
+		s.takeAgain(ctx, b)
+	case b.step == stepFinish:
 		s.finish(ctx, b)
-	case !b.isQueued && !now.Before(b.retryAt):
-		b.isQueued = true
-		s.enqueue(ctx, s.slow, job{batch: b})
-	case !now.Before(b.renewAt):
+	case s.isStale(b):
+		b.unuse()
+		s.finish(ctx, b)
+	case now.Before(b.retryAt):
 		s.acquire(ctx, b, true)
+	case s.retries.TryAcquire(1):
+		defer s.retries.Release(1)
+		s.retry(ctx, b)
+	default: // too many retries at a time
+		b.retryAt = now.Add(pollInterval)
 	}
 }
 
-func (b *batch) untilNextPoll() time.Duration {
-	switch {
-	case b.isFinished:
-		return idlePollInterval
-	case b.isClosed, b.isOutcomeUnknown, b.isQueued:
-		return time.Until(b.renewAt)
+// takeAgain repeats the take of a batch. The batch ends if there was nothing to
+// take.
+func (s *sender) takeAgain(ctx context.Context, b *batch) {
+	if _, err := s.callTake(ctx, b, classSlow, 1); err != nil {
+		s.wait(ctx, b)
+		return
 	}
-	return min(time.Until(b.renewAt), time.Until(b.retryAt))
+	if len(b.items) == 0 {
+		s.removeBatch(b)
+		return
+	}
+	b.retryAt = time.Now()
+	b.requeueRest()
+	s.wait(ctx, b)
 }
 
-// retryBatch makes another attempt of a batch, if the queue allows it.
-func (s *Service) retryBatch(ctx context.Context, b *batch) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.isQueued = false
+// isStale drops the stale items of a waiting batch, and reports whether none is
+// left.
+func (s *sender) isStale(b *batch) bool {
 	b.dropStale(b.now(s.Now()))
-	switch {
-	case b.isFinished || b.isClosed || ctx.Err() != nil:
-	case len(b.items) == 0:
+	return len(b.items) == 0
+}
+
+// retry makes another attempt of a batch, if the queue allows it.
+func (s *sender) retry(ctx context.Context, b *batch) {
+	if !s.acquire(ctx, b, false) {
+		return
+	}
+	if b.attempts > 0 {
+		s.metrics.retries.Inc()
+	}
+	if s.sendBatch(ctx, b) {
 		s.finish(ctx, b)
-	case s.acquire(ctx, b, false):
-		if b.attempts > 0 {
-			s.metrics.retries.Inc()
-		}
-		if s.sendFresh(ctx, b, nil) {
-			s.finish(ctx, b)
-		}
+	} else {
+		s.wait(ctx, b)
 	}
 }
 
 // acquire renews the lease of a batch, and reports whether an attempt may begin
 // now.
-func (s *Service) acquire(ctx context.Context, b *batch, leaseOnly bool) bool {
+func (s *sender) acquire(ctx context.Context, b *batch, leaseOnly bool) bool {
 	calling, cancel := callContext(ctx)
 	defer cancel()
 	wait, err := s.Queue.Acquire(calling, b.game.Policy, Renewal{Batch: b.id, Now: s.Now(), Lease: leaseMS, LeaseOnly: leaseOnly})
@@ -111,7 +139,8 @@ func (s *Service) acquire(ctx context.Context, b *batch, leaseOnly bool) bool {
 	b.renewAt = now.Add(renewInterval)
 	switch {
 	case errors.Is(err, ErrNotInFlight):
-		s.removeBatch(b, true)
+		s.logLost(b)
+		s.removeBatch(b)
 	case err != nil:
 		s.recordError("acquire", err)
 		b.renewAt = now.Add(retryInterval)
@@ -126,49 +155,39 @@ func (s *Service) acquire(ctx context.Context, b *batch, leaseOnly bool) bool {
 	return false
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // requeueAll requeues all waiting batches. The last taken goes first, so that
 // items keep their order. A batch that cannot be requeued is lost with this
 // node.
-func (s *Service) requeueAll(ctx context.Context) {
+func (s *sender) requeueAll(ctx context.Context) {
 	until := time.Now().Add(requeueTimeout)
 	var partitions sync.WaitGroup
 	for _, p := range s.partitions {
 		waiting := p.copyWaiting()
 		slices.Reverse(waiting)
 		slices.SortStableFunc(waiting, func(a, b *batch) int { return b.startedAt.Compare(a.startedAt) })
-		if len(waiting) > 0 {
-			partitions.Go(func() { s.requeuePartition(ctx, waiting, until) })
-		}
+		partitions.Go(func() {
+			for _, b := range waiting {
+				if time.Now().Before(until) {
+					s.requeueBatch(ctx, b)
+				}
+			}
+		})
 	}
 	partitions.Wait()
 }
 
-func (s *Service) requeuePartition(ctx context.Context, waiting []*batch, until time.Time) {
-	for _, b := range waiting {
-		if time.Now().After(until) {
-			return
-		}
-		b.mu.Lock()
-		s.requeueBatch(ctx, b)
-		b.mu.Unlock()
+// requeueBatch makes the step that is left of a batch, and then requeues the
+// rest.
+func (s *sender) requeueBatch(ctx context.Context, b *batch) {
+	switch b.step {
+	case stepTake:
+		s.takeAgain(ctx, b)
+	case stepFinish:
+		s.finish(ctx, b)
 	}
-}
-
-func (s *Service) requeueBatch(ctx context.Context, b *batch) {
-	if b.isOutcomeUnknown {
-		s.resolveOutcome(ctx, b)
+	if b.step == stepSend {
+		b.dropStale(b.now(s.Now()))
+		b.requeue()
+		s.finish(ctx, b)
 	}
-	if b.isFinished || b.isOutcomeUnknown {
-		return
-	}
-	b.dropStale(b.now(s.Now()))
-	b.requeue()
-	s.finish(ctx, b)
 }

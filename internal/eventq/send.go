@@ -9,23 +9,47 @@ import (
 
 const (
 	maxAttempts    = 8
-	forbiddenPause = time.Minute            // no attempt of a game whose keys or rights are wrong
-	slowPoolAfter  = 200 * time.Millisecond // an attempt this long moves its worker to the slow pool
+	forbiddenPause = time.Minute // no attempt of a game whose keys or rights are wrong
 )
 
-// sendFresh sends the fresh items of a batch. It returns true if the batch must
-// be finished, and false if the batch waits for a retry.
-func (s *Service) sendFresh(ctx context.Context, b *batch, w *worker) (isDone bool) {
+// sendBatch sends the messages of a batch in order. It returns true if the batch
+// must be finished, and false if its current message waits for a retry. Then, or
+// after a slow attempt, the messages behind it are requeued, because nothing
+// renews their lease.
+func (s *sender) sendBatch(ctx context.Context, b *batch) (isDone bool) {
+	for {
+		s.sendMessage(ctx, b)
+		switch {
+		case len(b.items) > 0:
+			b.requeueRest()
+			return false
+		case len(b.rest) == 0:
+			return true
+		case b.isLate():
+			b.requeueRest()
+			return true
+		}
+		b.nextMessage()
+	}
+}
+
+// sendMessage makes an attempt to send the fresh items of the current message.
+// Items that are left wait for a retry.
+func (s *sender) sendMessage(ctx context.Context, b *batch) {
 	now := b.now(s.Now())
 	b.dropStale(now)
-	if len(b.items) == 0 || ctx.Err() != nil { // a stopping node starts no attempt
+	if len(b.items) == 0 {
+		b.unuse()
+		return
+	}
+	if ctx.Err() != nil { // a stopping node starts no attempt
 		b.requeue()
-		return true
+		return
 	}
 	b.attempts++
-	o, took := s.send(ctx, b, now, w)
+	o, took := s.send(ctx, b, now)
 	isForbidden := b.applyOutcome(o)
-	b.game.reporter.recordSend(len(b.items) == 0 && !isForbidden, took)
+	b.game.sending.recordSend(len(b.items) == 0 && !isForbidden, took)
 	s.apply(ctx, b, o, isForbidden)
 	switch {
 	case len(b.items) == 0:
@@ -35,32 +59,23 @@ func (s *Service) sendFresh(ctx context.Context, b *batch, w *worker) (isDone bo
 		b.dropAll(RetriesExhausted)
 	default:
 		b.retryAt = time.Now().Add(max(backoff(b.attempts), o.RetryAfter))
-		s.scheduleRetry(ctx, b)
-		return false
 	}
-	return true
 }
 
 // send makes one attempt. The end of the service does not cut it off.
-func (s *Service) send(ctx context.Context, b *batch, now int64, w *worker) (Outcome, time.Duration) {
-	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), SendTimeoutMS*time.Millisecond)
+func (s *sender) send(ctx context.Context, b *batch, now int64) (Outcome, time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SendTimeoutMS*time.Millisecond)
 	defer cancel()
-	if w != nil {
-		w.startSend()
-		timer := time.AfterFunc(slowPoolAfter, func() { s.moveToSlowPool(ctx, w) })
-		defer timer.Stop()
-		defer w.endSend()
-	}
 	s.metrics.observeSend(b, now)
 	began := time.Now()
-	o := s.callSink(sending, b.game, Batch{ID: b.sendID, Game: b.game.Game, Items: b.items, Now: now})
+	o := s.callSink(ctx, b.game, Batch{ID: b.sendID(), Game: b.game.Game, Items: b.items, Now: now})
 	took := time.Since(began)
 	s.metrics.observeAnswer(o, took)
 	return o, took
 }
 
 // callSink calls the sink. A sink that panics has not sent the batch.
-func (s *Service) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
+func (s *sender) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
 	defer func() {
 		if recover() != nil { // the panic value may be personal data
 			s.Logger.Error("a sink panicked", "game", g.Game, "stack", string(debug.Stack()))
@@ -72,7 +87,7 @@ func (s *Service) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
 
 // apply lets the game cool down or pauses it after an answer, and records the
 // error for operators.
-func (s *Service) apply(ctx context.Context, b *batch, o Outcome, isForbidden bool) {
+func (s *sender) apply(ctx context.Context, b *batch, o Outcome, isForbidden bool) {
 	cool := o.RetryAfter
 	if isForbidden {
 		cool = max(cool, forbiddenPause)
@@ -85,7 +100,7 @@ func (s *Service) apply(ctx context.Context, b *batch, o Outcome, isForbidden bo
 		cause = o.Err.Error()
 	}
 	if cool > 0 {
-		b.game.reporter.coolDown(cool)
+		b.game.sending.coolDown(cool)
 		until = now + cool.Milliseconds()
 	}
 	ctx, cancel := callContext(ctx)

@@ -21,8 +21,8 @@ const (
 // statsCollector exports the counts of the store, which are the same at every
 // node. It exports nothing while the store does not answer.
 type statsCollector struct {
-	service *Service
-	games   []string
+	shared *shared
+	games  []string
 
 	offered, sent, dropped, queued, inFlight, oldest, maxAge, paused *prometheus.Desc
 
@@ -33,12 +33,12 @@ type statsCollector struct {
 	valid    bool
 }
 
-func newStatsCollector(s *Service) *statsCollector {
+func newStatsCollector(s *shared) *statsCollector {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help+" The same at every node.", append([]string{"game"}, labels...), nil)
 	}
 	c := &statsCollector{
-		service:  s,
+		shared:   s,
 		offered:  describe("offered_total", "Behaviours offered to the queue, including those that the server dropped at once."),
 		sent:     describe("sent_total", "Behaviours that the sink accepted."),
 		dropped:  describe("dropped_total", "Behaviours that the server dropped, by reason.", "reason"),
@@ -70,18 +70,18 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	if !c.valid {
 		return
 	}
-	for _, t := range c.service.Games[:len(c.games)] {
+	for _, t := range c.shared.Games[:len(c.games)] {
 		out <- prometheus.MustNewConstMetric(c.maxAge, prometheus.GaugeValue, float64(min(t.MaxAgeMS, MaxAgeMS))/1000, t.Game)
 	}
 	rest := c.totals
 	rest.Dropped = maps.Clone(c.totals.Dropped)
-	now := c.service.Now()
+	now := c.shared.Now()
 	for _, status := range c.statuses {
 		c.emit(out, status.Game, status.Counts)
 		c.emitQueue(out, status, now)
 		rest.subtract(status.Counts)
 	}
-	if len(c.service.Games) > maxLabelledGames {
+	if len(c.shared.Games) > maxLabelledGames {
 		c.emit(out, otherGame, rest)
 	}
 }
@@ -90,12 +90,12 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 func (c *statsCollector) load() error {
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
-	statuses, err := c.service.Admin.Status(ctx, c.games, c.service.Now())
+	statuses, err := c.shared.Admin.Status(ctx, c.games, c.shared.Now())
 	if err == nil {
-		c.totals, err = c.service.Admin.Totals(ctx)
+		c.totals, err = c.shared.Admin.Totals(ctx)
 	}
 	c.statuses = statuses
-	c.service.recordError("stats", err)
+	c.shared.recordError("stats", err)
 	return err
 }
 

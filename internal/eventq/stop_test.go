@@ -151,7 +151,7 @@ func TestSettlementIsRepeated(t *testing.T) {
 		w.set(func() { w.loss = nil })
 		time.Sleep(3 * time.Second)
 		w.want("a", Counts{Offered: 5, Sent: 5})
-		if n.waitingItems.Load() != 0 || n.games["a"].reporter.waitingBatches != 0 {
+		if n.sender.waitingItems.Load() != 0 || n.games["a"].sending.waitingBatches != 0 {
 			t.Error("the batch still waits")
 		}
 	})
@@ -219,7 +219,7 @@ func TestBatchNotInFlightIsNotSent(t *testing.T) {
 		w.Reap(t.Context(), n.Queue.Partition("a"), w.now()+time.Hour.Milliseconds())
 		time.Sleep(time.Minute)
 		w.want("a", Counts{Offered: 5, Dropped: map[Reason]int64{NodeLost: 5}})
-		if tries := len(w.sink("a").allAttempts()); tries != 1 || n.games["a"].reporter.waitingBatches != 0 {
+		if tries := len(w.sink("a").allAttempts()); tries != 1 || n.games["a"].sending.waitingBatches != 0 {
 			t.Errorf("%d tries", tries)
 		}
 	})
@@ -231,11 +231,6 @@ type hungQueue struct{ *memory }
 func (hungQueue) Push(ctx context.Context, _ Policy, _ Push) (PushResult, error) {
 	<-ctx.Done()
 	return PushResult{}, ctx.Err()
-}
-
-func (hungQueue) PushAll(ctx context.Context, _ []GamePush) ([]PushResult, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
 }
 
 func TestEndDoesNotWaitForManyHungGames(t *testing.T) {

@@ -31,7 +31,7 @@ func TestTakeWithUnknownOutcomeIsResolved(t *testing.T) {
 					if slices.Sort(got); !slices.Equal(got, ids(0, 200)) {
 						t.Errorf("sent %v", got)
 					}
-					if n.waitingItems.Load() != 0 || n.games["a"].reporter.waitingBatches != 0 || n.metric(t, "retries_total", "") != 0 {
+					if n.sender.waitingItems.Load() != 0 || n.games["a"].sending.waitingBatches != 0 || n.metric(t, "retries_total", "") != 0 {
 						t.Error("a batch still waits, or a first try counts as another")
 					}
 				})

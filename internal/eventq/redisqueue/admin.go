@@ -4,78 +4,113 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
+	"laststand/internal/redisx"
 )
 
-// maxDropped is how many items one script drops at most, see shift.lua.
+// maxDropped is how many items one script drops, as Redis serves nothing else
+// meanwhile.
 const maxDropped = 1000
 
 // Peek implements eventq.Admin.
 func (s *Store) Peek(ctx context.Context, game string, limit int) ([]eventq.Item, error) {
-	bundles, err := peekScript.Run(ctx, s.client, []string{gamePartition(game).queue(game)}, limit).Slice()
+	bundles, err := s.client.LRange(ctx, gamePartition(game).queue(game), 0, int64(limit)-1).Result()
+	var items []eventq.Item
+	for i := 0; i < len(bundles) && len(items) < limit && err == nil; i++ {
+		items, err = appendBundle(items, bundles[i])
+	}
 	if err != nil {
 		return nil, fmt.Errorf("redisqueue: peek: %w", err)
 	}
-	items, err := unpackBundles(bundles, limit)
-	if err != nil {
-		return nil, fmt.Errorf("redisqueue: peek: %w", err)
-	}
-	return items, nil
+	return items[:min(len(items), limit)], nil
 }
 
 // Pause implements eventq.Admin. Without a reason it shows "paused".
 func (s *Store) Pause(ctx context.Context, game, why string) error {
-	part := gamePartition(game)
-	return s.run(ctx, "pause", pauseScript, []string{part.state(game), part.due()}, game, cmp.Or(why, "paused"))
+	return s.administrate(ctx, "pause", game, 0, cmp.Or(why, "paused"))
 }
 
 // Resume implements eventq.Admin. All queued items are then due.
 func (s *Store) Resume(ctx context.Context, game string, now int64) error {
-	return s.run(ctx, "resume", resumeScript, gamePartition(game).keysOf(game), game, now)
+	return s.administrate(ctx, "resume", game, now, "")
 }
 
 // FlushNow implements eventq.Admin. All items that are queued now stay due, even
 // if others are taken first.
 func (s *Store) FlushNow(ctx context.Context, game string, now int64) error {
-	return s.run(ctx, "flush now", flushNowScript, gamePartition(game).keysOf(game), game, now)
+	return s.administrate(ctx, "flush", game, now, "")
+}
+
+func (s *Store) administrate(ctx context.Context, operation, game string, now int64, why string) error {
+	part := gamePartition(game)
+	keys := []string{part.due(), part.queue(game), part.state(game)}
+	return s.run(ctx, operation, adminScript, keys, now, game, operation, why)
 }
 
 // SetMaxLen implements eventq.Admin. It drops items in steps. If it does not
 // finish, the next pushes or the maintenance of the queue drop the rest.
 func (s *Store) SetMaxLen(ctx context.Context, game string, maxLen int) error {
-	return s.runUntilShort(ctx, "bound", setMaxLenScript, gamePartition(game).keysOf(game), game, 0, maxLen)
-}
-
-// runUntilShort runs a script until the queue is within its limit.
-func (s *Store) runUntilShort(ctx context.Context, operation string, sc *redis.Script, keys []string, args ...any) error {
-	for beyond := int64(1); beyond > 0; {
-		var err error
-		if beyond, err = sc.Run(ctx, s.client, keys, args...).Int64(); err != nil {
-			return fmt.Errorf("redisqueue: %s: %w", operation, err)
-		}
+	state := gamePartition(game).state(game)
+	if maxLen == 0 {
+		return wrapError("set max len", s.client.HDel(ctx, state, "max_len").Err())
 	}
-	return nil
+	if err := s.client.HSet(ctx, state, "max_len", maxLen).Err(); err != nil {
+		return wrapError("set max len", err)
+	}
+	_, err := s.dropAll(ctx, game, eventq.QueueFull, dropLimits{most: eventq.MaxQueueLen, stay: maxLen})
+	return err
 }
 
 // Discard implements eventq.Admin. It drops items in steps.
 func (s *Store) Discard(ctx context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
-	part := gamePartition(game)
-	for left := most; left > 0; {
-		now := min(left, maxDropped)
-		once := part.reply(ulid.Make().String())
-		n, err := discardScript.Run(ctx, s.client, part.keysOf(game, once), game, 0, now, counter(r), repeatMS).Int64()
+	return s.dropAll(ctx, game, r, dropLimits{most: most})
+}
+
+// dropLimits say which of the oldest items to drop.
+type dropLimits struct {
+	most     int
+	stay     int   // the queue keeps so many, or the limit that an operator has set; 0: none
+	queuedBy int64 // only items that were queued by then, epoch ms; 0: all
+}
+
+// shrink drops the oldest items above the limit.
+func (s *Store) shrink(ctx context.Context, t eventq.Policy) error {
+	_, err := s.dropAll(ctx, t.Game, eventq.QueueFull, dropLimits{most: eventq.MaxQueueLen, stay: t.MaxLen})
+	return err
+}
+
+// dropAll drops items in steps.
+func (s *Store) dropAll(ctx context.Context, game string, r eventq.Reason, l dropLimits) (dropped int64, err error) {
+	for left := l.most; left > 0; left -= maxDropped {
+		l.most = min(left, maxDropped)
+		n, err := s.drop(ctx, game, r, l)
 		dropped += n
-		if err != nil {
-			return dropped, fmt.Errorf("redisqueue: discard: %w", err)
+		if err != nil || int(n) < l.most {
+			return dropped, err
 		}
-		if int(n) < now {
-			break
-		}
-		left -= now
 	}
 	return dropped, nil
+}
+
+// drop makes one step.
+func (s *Store) drop(ctx context.Context, game string, r eventq.Reason, l dropLimits) (int64, error) {
+	part, queuedBy := gamePartition(game), ""
+	if l.queuedBy > 0 {
+		queuedBy = strconv.FormatInt(l.queuedBy, 10)
+	}
+	keys := append(part.queueKeys(game), part.seen(game), part.reply(ulid.Make().String()))
+	n, err := dropScript.Run(ctx, s.client, keys, game, counter(r), l.most, l.stay, queuedBy, repeatMS).Int64()
+	return n, wrapError("drop", err)
+}
+
+// unpackBundles reads the items of bundles.
+func unpackBundles(bundles redisx.Reply) (items []eventq.Item, err error) {
+	for i := 0; i < len(bundles) && err == nil; i++ {
+		items, err = appendBundle(items, bundles.Text(i))
+	}
+	return items, err
 }

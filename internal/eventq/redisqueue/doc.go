@@ -4,13 +4,14 @@
 // All keys of a partition share one hash tag. So every move of items is one script,
 // which counts them in the same step.
 //
-// Words: a bundle is a group of items that is stored as one header and one text
-// (bundles.lua). A verdict is the stored answer to a push. A result marker replaces
-// a finished batch. Both make it safe to repeat a call.
+// Words: a bundle is a group of items that is stored as one text (pop.lua). A verdict
+// is the stored answer to a push. A result marker says how a batch, or a part of it,
+// ended. Both make it safe to repeat a call.
 //
 // The main type is [Store]; [SessionStore] is separate. Start reading at keys.go,
 // then push.go with push.lua, take.go with take.lua, and finish.go with finish.lua.
-// store.go lists the files that make up each script.
+// Scripts that change a queue begin with queue.lua, which reads its state; store.go
+// lists the files of each script.
 //
 // The package must not know how items are sent, when games are due to be served, or
 // what a behaviour means.

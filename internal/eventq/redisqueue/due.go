@@ -27,15 +27,21 @@ func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (g
 
 // Maintain implements eventq.Queue.
 func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error {
-	part := gamePartition(t.Game)
-	args := append(policyArgs(t, now, 3), longestCoolMS, clockSkewMS, now-t.MaxAgeMS-eventq.MaxAheadMS)
-	return s.runUntilShort(ctx, "keep", maintainScript, part.keysOf(t.Game), args...)
+	stale := dropLimits{most: eventq.MaxQueueLen, queuedBy: now - t.MaxAgeMS - eventq.MaxAheadMS}
+	if _, err := s.dropAll(ctx, t.Game, eventq.TooOld, stale); err != nil {
+		return err
+	}
+	if err := s.shrink(ctx, t); err != nil {
+		return err
+	}
+	args := append(queueArgs(t, now, 2), longestCoolMS, clockSkewMS)
+	return s.run(ctx, "maintain", maintainScript, gamePartition(t.Game).queueKeys(t.Game), args...)
 }
 
 // RecordFailure implements eventq.Queue.
 func (s *Store) RecordFailure(ctx context.Context, game, why string, now, until int64) error {
 	part := gamePartition(game)
-	return s.run(ctx, "note a fault", recordFailureScript, []string{part.state(game), part.due()}, game, why, now, until)
+	return s.run(ctx, "record failure", recordFailureScript, []string{part.state(game), part.due()}, game, why, now, until)
 }
 
 // Reap implements eventq.Queue. One call reaps a bounded number of batches.
@@ -74,5 +80,6 @@ func (s *Store) endedLeases(ctx context.Context, part partition, now int64) ([]s
 func (s *Store) reapOne(ctx context.Context, part partition, member string, now int64) (items int64, err error) {
 	batch, rest, _ := strings.Cut(member, " ")
 	count, game, _ := strings.Cut(rest, " ")
-	return reapScript.Run(ctx, s.client, part.keysOf(game, part.taken(), part.batch(batch)), game, now, member, count, longestLeaseMS).Int64()
+	keys := []string{part.due(), part.total(), part.state(game), part.taken(), part.batch(batch)}
+	return reapScript.Run(ctx, s.client, keys, now, member, count, longestLeaseMS).Int64()
 }

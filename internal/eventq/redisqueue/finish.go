@@ -14,68 +14,51 @@ import (
 )
 
 // Finish implements eventq.Queue. For keepLateMS, a repeated call has the same
-// outcome as the first.
+// outcome as the first. Requeued items may exceed the limit, as in Push.
 func (s *Store) Finish(ctx context.Context, t eventq.Policy, st eventq.BatchResult) error {
-	total := st.Sent + int64(len(st.Requeue))
 	var counters []any
 	for _, reason := range eventq.Reasons() {
 		if n := st.Dropped[reason]; n > 0 {
 			counters = append(counters, counter(reason), n)
-			total += n
 		}
 	}
-	back := appendBundles(nil, st.Requeue)
-	slices.Reverse(back) // the script prepends each, so the first must come last
-	args := append(policyArgs(t, st.Now, 7+len(counters)+len(st.ForgetIDs)+len(back)),
-		st.Batch, resultMarker(st), total, st.Sent, st.Unused, len(counters)/2)
+	bundles := appendBundles(nil, st.Requeue)
+	slices.Reverse(bundles) // the script prepends each, so the first must come last
+	args := append(queueArgs(t, st.Now, 8+len(counters)+len(st.ForgetIDs)+len(bundles)),
+		st.Batch, resultMarker(st), st.Sent, st.Left, st.Unused, queueTTL(t), len(counters)/2, len(st.ForgetIDs))
 	args = append(args, counters...)
-	args = append(args, len(st.ForgetIDs))
 	for _, id := range st.ForgetIDs {
 		args = append(args, escapeID(id))
 	}
-	args = append(args, back...)
+	args = append(args, bundles...)
 
 	part := gamePartition(t.Game)
-	sc := finishScript
-	if len(st.Requeue) > 0 || st.Unused {
-		sc = requeueScript
-	}
-	return readFinished(sc.Run(ctx, s.client, part.keysOf(t.Game, part.taken(), part.batch(st.Batch)), args...).Result())
-}
-
-// FinishSent implements eventq.Queue.
-func (s *Store) FinishSent(ctx context.Context, t eventq.Policy, all []eventq.BatchResult) error {
-	part := gamePartition(t.Game)
-	keys, args := part.keysOf(t.Game, part.taken()), append(make([]any, 0, 1+3*len(all)), t.Game)
-	for _, st := range all {
-		keys = append(keys, part.batch(st.Batch))
-		args = append(args, st.Batch, st.Sent, resultMarker(st))
-	}
-	return readFinished(finishSentScript.Run(ctx, s.client, keys, args...).Result())
-}
-
-// readFinished reads the reply of a script that finishes batches.
-func readFinished(notInFlight any, err error) error {
+	keys := append(part.batchKeys(t.Game, st.Batch), part.seen(t.Game))
+	notInFlight, err := finishScript.Run(ctx, s.client, keys, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("redisqueue: settle: %w", err)
+		return fmt.Errorf("redisqueue: finish: %w", err)
 	}
 	if notInFlight != nil {
 		return eventq.ErrNotInFlight
 	}
+	if len(st.Requeue) > 0 {
+		_ = s.shrink(ctx, t)
+	}
 	return nil
 }
 
-// resultMarker tells results of a batch apart, and from a batch.
+// resultMarker tells results of a batch apart.
 func resultMarker(st eventq.BatchResult) string {
 	text := strconv.AppendInt(nil, st.Sent, 10)
 	for _, reason := range eventq.Reasons() {
 		text = strconv.AppendInt(append(text, ' '), st.Dropped[reason], 10)
 	}
-	text = strconv.AppendBool(append(text, ' '), st.Unused)
+	text = strconv.AppendInt(append(text, ' '), st.Left, 10)
+	text = strconv.AppendInt(append(text, ' '), int64(st.Unused), 10)
 	for i := range st.Requeue {
 		text = append(append(text, ' '), escapeID(st.Requeue[i].ID)...)
 	}
 	h := fnv.New64a()
 	h.Write(text)
-	return fmt.Sprintf("settled %016x", h.Sum64())
+	return fmt.Sprintf("%016x", h.Sum64())
 }

@@ -33,7 +33,7 @@ func TestABatchIsFinishedOnce(t *testing.T) {
 			func(s *eventq.BatchResult) { s.Sent++; s.Requeue = s.Requeue[1:] },
 			func(s *eventq.BatchResult) { s.Dropped = dropCounts{eventq.Rejected: 1, eventq.TooOld: 3} },
 			func(s *eventq.BatchResult) { s.Requeue = items[:2] },
-			func(s *eventq.BatchResult) { s.Unused = true },
+			func(s *eventq.BatchResult) { s.Unused = 1 },
 			func(s *eventq.BatchResult) { s.Batch = "b2" },
 		}
 		for _, change := range different {
@@ -88,13 +88,13 @@ func TestABatchThatWasNotSentReturnsItsToken(t *testing.T) {
 		l.push(l.ownItems(ids(0, 20)...))
 		items := l.take("b1").Items
 		l.due(l.now + 1000)
-		l.finish(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: int64(len(items))}, Unused: true})
+		l.finish(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: int64(len(items))}, Unused: 1})
 		l.due(l.now)
 		if got := l.take("b2"); len(got.Items) != 10 {
 			l.Errorf("took %+v", got)
 		}
 		l.now += 1000 // there is no more than the burst
-		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: true})
+		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: 1})
 		l.take("b3")
 		l.push(l.ownItems("x"))
 		if got := l.take("b4"); got.Items != nil {
@@ -163,35 +163,33 @@ func TestManyBatchesAreReapedSomeAtATime(t *testing.T) {
 	})
 }
 
-func TestSentBatchesAreFinishedTogether(t *testing.T) {
+// A part of a batch may end before the rest, which stays in flight.
+func TestABatchEndsInParts(t *testing.T) {
 	each(t, func(l *queueTest) {
-		sent := []eventq.BatchResult{{Batch: "b1", Sent: 10}, {Batch: "b2", Sent: 10}, {Batch: "b3", Sent: 4}}
-		settle := func(want error, all ...eventq.BatchResult) {
-			l.Helper()
-			if err := l.FinishSent(l.Context(), l.terms, all); !errors.Is(err, want) {
-				l.Errorf("settled %+v: %v, want %v", all, err, want)
-			}
-		}
-		l.push(l.ownItems(ids(0, 24)...))
-		l.takeSome("b1", "b2")
-		l.take("b3")
-		settle(eventq.ErrNotInFlight, append(sent, eventq.BatchResult{Batch: "never", Sent: 1})...)
-		settle(eventq.ErrNotInFlight, sent[0], sent[1], eventq.BatchResult{Batch: "b3", Sent: 5})
-		l.count(eventq.Counts{Offered: 24, InFlight: 24})
-		l.finish(sent[1]) // along with those that are so already
+		l.push(l.ownItems(ids(0, 30)...))
+		items := l.takeSome("b1", 3).Items
+		part := eventq.BatchResult{Batch: "b1", Sent: 10, Requeue: items[20:], Left: 10}
 		for range 2 {
-			settle(nil, sent...)
-			l.count(eventq.Counts{Offered: 24, Sent: 24})
+			l.finish(part)
+			l.count(eventq.Counts{Offered: 30, Sent: 10, Queued: 10, InFlight: 10})
 		}
-		l.finish(sent[0])
-		l.wantNotInFlight(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: 10}})
-		l.now += 20_000
+		l.queued(ids(20, 10)...)
+		l.now += 15_000
+		l.checkAcquire("b1", 0)
+		l.now += 15_000
+		l.reap(0)
+		for range 2 {
+			l.finish(eventq.BatchResult{Batch: "b1", Sent: 10})
+		}
+		l.wantNotInFlight(part)
+		l.count(eventq.Counts{Offered: 30, Sent: 20, Queued: 10})
+		l.now += 60_000
 		l.reap(0)
 
-		l.push(l.ownItems(ids(24, 20)...))
-		l.takeSome("b4", "b5")
+		l.takeSome("b2", 1)
+		l.finish(eventq.BatchResult{Batch: "b2", Sent: 4, Left: 6})
 		l.now += 20_000
-		l.reap(20)
-		settle(eventq.ErrNotInFlight, eventq.BatchResult{Batch: "b4", Sent: 10}, eventq.BatchResult{Batch: "b5", Sent: 10})
+		l.reap(6)
+		l.count(eventq.Counts{Offered: 30, Sent: 24, Dropped: dropCounts{eventq.NodeLost: 6}})
 	})
 }

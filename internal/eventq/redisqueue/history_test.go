@@ -1,7 +1,6 @@
 package redisqueue
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -75,12 +74,10 @@ func (h *modelTest) drawPush(t *rapid.T) {
 	if n := rapid.Int64Range(0, 2).Draw(t, "refused"); n > 0 {
 		p.Refused = dropCounts{eventq.Invalid: n}
 	}
-	h.checkPush(t, p, h.Push)
+	h.checkPush(t, p)
 }
 
-// drawPushFrom draws an ordered push of a process, or repeats its last push. It
-// makes the push alone, or together with pushes to other games if that is
-// possible.
+// drawPushFrom draws an ordered push of a process, or repeats its last push.
 func (h *modelTest) drawPushFrom(t *rapid.T) {
 	if h.turns == 0 || rapid.IntRange(0, 3).Draw(t, "repeat") > 0 {
 		h.turns++
@@ -89,25 +86,12 @@ func (h *modelTest) drawPushFrom(t *rapid.T) {
 		ID: fmt.Sprintf("%s-%06d", h.terms.Game, h.turns), From: "process", Now: h.now,
 		Items: h.ownItems(ids(0, rapid.IntRange(1, 9).Draw(t, "items"))...),
 	}
-	push := h.Push
-	if rapid.Bool().Draw(t, "together") {
-		push = h.pushTogether
-	}
-	h.checkPush(t, p, push)
+	h.checkPush(t, p)
 }
 
-// pushTogether makes the pushes that cannot be combined one by one.
-func (h *modelTest) pushTogether(ctx context.Context, t eventq.Policy, p eventq.Push) (eventq.PushResult, error) {
-	pushed, err := h.PushAll(ctx, []eventq.GamePush{{Policy: t, Push: p}})
-	if err == nil && pushed[0].Length == 0 {
-		return h.Push(ctx, t, p)
-	}
-	return pushed[0], err
-}
-
-func (h *modelTest) checkPush(t *rapid.T, p eventq.Push, push func(context.Context, eventq.Policy, eventq.Push) (eventq.PushResult, error)) {
+func (h *modelTest) checkPush(t *rapid.T, p eventq.Push) {
 	want, wantErr := h.m.push(p)
-	got, err := push(h.Context(), h.terms, p)
+	got, err := h.Push(h.Context(), h.terms, p)
 	if !errors.Is(err, wantErr) || got.Queued != want.Queued || got.Length != want.Length || len(got.Dropped) != len(want.Dropped) ||
 		len(got.Dropped) > 0 && !reflect.DeepEqual(got.Dropped, want.Dropped) {
 		t.Fatalf("pushed %+v, %v, want %+v, %v", got, err, want, wantErr)
@@ -115,11 +99,9 @@ func (h *modelTest) checkPush(t *rapid.T, p eventq.Push, push func(context.Conte
 }
 
 func (h *modelTest) drawTake(t *rapid.T) {
-	take := eventq.Take{Pool: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease")}
-	for range rapid.IntRange(1, 4).Draw(t, "batches") {
-		if id := h.id(t, "batch"); !slices.Contains(take.Batches, id) {
-			take.Batches = append(take.Batches, id)
-		}
+	take := eventq.Take{
+		Batch: h.id(t, "batch"), Messages: rapid.IntRange(1, 4).Draw(t, "messages"),
+		Pool: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease"),
 	}
 	want := h.m.take(take)
 	got, err := h.Take(h.Context(), h.terms, take)
@@ -157,15 +139,16 @@ func (h *modelTest) drawFinish(t *rapid.T) {
 		return
 	}
 	n := len(f.things)
-	sent := rapid.IntRange(0, n).Draw(t, "sent")
-	dropped := rapid.IntRange(0, n-sent).Draw(t, "dropped")
-	s.Sent = int64(sent)
-	s.Requeue = itemsOf(f.things[sent+dropped:])
-	s.Unused = sent == 0 && rapid.Bool().Draw(t, "unused")
+	left := rapid.SampledFrom([]int{0, 0, rapid.IntRange(0, n-1).Draw(t, "left")}).Draw(t, "partial")
+	sent := rapid.IntRange(0, n-left).Draw(t, "sent")
+	dropped := rapid.IntRange(0, n-left-sent).Draw(t, "dropped")
+	s.Left, s.Sent = int64(left), int64(sent)
+	s.Requeue = itemsOf(f.things[left+sent+dropped:])
+	s.Unused = rapid.IntRange(0, 1).Draw(t, "unused")
 	if dropped > 0 {
 		s.Dropped = dropCounts{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
 	}
-	for _, one := range f.things[sent : sent+dropped] {
+	for _, one := range f.things[left+sent : left+sent+dropped] {
 		if one.Unique {
 			s.ForgetIDs = append(s.ForgetIDs, one.ID)
 		}
@@ -182,8 +165,12 @@ func (h *modelTest) finishAgain(t *rapid.T) {
 		if err := h.Finish(h.Context(), h.terms, s); err != nil {
 			t.Fatalf("settle %+v again: %v", s, err)
 		}
-		s.Unused = !s.Unused
-		h.wantNotInFlight(s)
+		if len(s.Requeue) > 0 {
+			h.m.shrink()
+		}
+		if s.Unused++; h.m.flights[s.Batch] == nil {
+			h.wantNotInFlight(s)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package redisqueue
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"laststand/internal/eventq"
 )
@@ -13,65 +15,65 @@ import (
 // ends inside a bundle.
 const maxBundle = 32
 
-// appendBundles appends items to the arguments of a script, in bundles: a header
-// and a text, see bundles.lua. The flag is p for unique items and s for others.
-//
-// The text has a line 'WAITED LATE ID BODY' for each item. WAITED says how many ms
-// it was queued before the newest item. LATE says how many ms after the behaviour
-// it was queued. ID is escaped, so that it has neither blank nor line feed. BODY
-// is compressed.
+// appendBundles appends items to the arguments of a script, in bundles as pop.lua
+// describes them. An id is escaped, so that it has neither blank nor line feed.
 func appendBundles(args []any, items []eventq.Item) []any {
-	for len(items) > 0 {
-		n := countSameKind(items)
-		newest := items[0].QueuedAt
-		for i := range n {
-			newest = max(newest, items[i].QueuedAt)
+	for bundle := range slices.Chunk(items, maxBundle) {
+		size := 8
+		for i := range bundle {
+			size += len(bundle[i].ID) + len(bundle[i].Body) + 32
 		}
-		args = append(args, header(items[:n], newest), textOf(items[:n], newest))
-		items = items[n:]
+		text := append(strconv.AppendInt(make([]byte, 0, size), int64(len(bundle)), 10), '\n')
+		for i := range bundle {
+			text = appendLine(text, &bundle[i])
+		}
+		args = append(args, text)
 	}
 	return args
 }
 
-// countSameKind returns how many items at the beginning make one bundle.
-func countSameKind(items []eventq.Item) int {
-	limit := min(len(items), maxBundle)
-	other := slices.IndexFunc(items[:limit], func(item eventq.Item) bool { return item.Unique != items[0].Unique })
-	if other < 0 {
-		return limit
+func appendLine(text []byte, item *eventq.Item) []byte {
+	text = append(strconv.AppendInt(text, item.QueuedAt, 10), ' ')
+	text = strconv.AppendInt(text, item.At, 10)
+	if item.Unique {
+		text = append(text, " u "...)
+	} else {
+		text = append(text, " o "...)
 	}
-	return other
+	text = append(append(text, escapeID(item.ID)...), ' ')
+	return append(append(text, item.Body...), '\n')
 }
 
-// header returns the header of a complete bundle.
-func header(items []eventq.Item, newest int64) string {
-	var room [64]byte
-	flag := " 0 s "
-	if items[0].Unique {
-		flag = " 0 p "
+// appendBundle appends the items of a bundle. Their ids and bodies share its text.
+func appendBundle(items []eventq.Item, bundle string) ([]eventq.Item, error) {
+	number, lines, _ := strings.Cut(bundle, "\n")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, fmt.Errorf("a bundle that begins %.60q", bundle)
 	}
-	head := append(strconv.AppendInt(room[:0], int64(len(items)), 10), flag...)
-	head = append(strconv.AppendInt(head, newest, 10), ' ')
-	return string(strconv.AppendInt(head, items[0].QueuedAt, 10))
+	items = slices.Grow(items, n)
+	for range n {
+		line, rest, _ := strings.Cut(lines, "\n")
+		item, ok := readLine(line)
+		if !ok {
+			return nil, fmt.Errorf("an item that begins %.60q", line)
+		}
+		items, lines = append(items, item), rest
+	}
+	return items, nil
 }
 
-func textOf(items []eventq.Item, newest int64) []byte {
-	size := 0
-	for i := range items {
-		size += len(items[i].ID) + len(items[i].Body) + 16
-	}
-	text := make([]byte, 0, size)
-	for i := range items {
-		text = strconv.AppendInt(text, newest-items[i].QueuedAt, 10)
-		text = append(text, ' ')
-		text = strconv.AppendInt(text, items[i].QueuedAt-items[i].At, 10)
-		text = append(text, ' ')
-		text = append(text, escapeID(items[i].ID)...)
-		text = append(text, ' ')
-		text = compress(text, &items[i])
-		text = append(text, '\n')
-	}
-	return text
+func readLine(line string) (item eventq.Item, ok bool) {
+	queuedAt, rest, _ := strings.Cut(line, " ")
+	at, rest, _ := strings.Cut(rest, " ")
+	flag, rest, _ := strings.Cut(rest, " ")
+	id, body, ok := strings.Cut(rest, " ")
+	var faults [3]error
+	item.QueuedAt, faults[0] = strconv.ParseInt(queuedAt, 10, 64)
+	item.At, faults[1] = strconv.ParseInt(at, 10, 64)
+	item.ID, faults[2] = url.PathUnescape(id)
+	item.Unique, item.Body = flag == "u", []byte(body)
+	return item, ok && faults == [3]error{}
 }
 
 // unescaped are the bytes that an escaped id contains unchanged.

@@ -12,26 +12,25 @@ const partitions = 64
 // The keys of a partition share a hash tag, {b:P}, so that one script moves items
 // and counts them.
 //
-//	{b:P}:queue:GAME    list: bundles of items, the oldest first, see
-//	                    bundles.lua; it expires
-//	{b:P}:game:GAME     hash: the counters offered, sent, in_flight and d:REASON;
-//	                    queued, the items in the list after the last script;
-//	                    kept_at, when a push last extended the expiry;
-//	                    tokens and tokens_at, see policy.lua; cool_until; hurried,
-//	                    the items that a flush made due; max_len, set by an
-//	                    operator; paused, why; error, error_at, lane
-//	{b:P}:seen:GAME     zset: id of a unique item → when it was queued; it expires
-//	{b:P}:due           zset: game → when a take is due; without games that are
-//	                    empty or paused
-//	{b:P}:taken         zset: BATCH COUNT GAME → end of the lease
-//	{b:P}:batch:BATCH   list: its bundles, see take.lua, or its result marker; it expires
-//	{b:P}:once:ID       text: the answer to a push or a discard; it expires
-//	{b:P}:pushed:FROM   hash: game → 'ID VERDICT' of the last push of a process; it
-//	                    expires
-//	{b:P}:total         hash: the counters of all its games
-//	{b:P}:attending     zset: node → when its sessions were last seen
-//	{b:P}:attending:N   hash: of the node N, session id → record; it expires
-//	{b}:nodes           zset: node → its last heartbeat
+//	{b:P}:bundles:GAME   list: the queue, bundles of items, the oldest first, see
+//	                     pop.lua; it expires
+//	{b:P}:game:GAME      hash: the counters offered, sent, in_flight and d:REASON;
+//	                     queued, the items in the list after the last script;
+//	                     rate_at, see queue.lua; cool_until; flush_before: items that
+//	                     were queued by then are due; max_len, set by an operator;
+//	                     paused, why; error, error_at, pool
+//	{b:P}:seen:GAME      zset: id of a unique item → when it was queued; it expires
+//	{b:P}:due            zset: game → when a take is due; without games that are
+//	                     empty or paused
+//	{b:P}:taken          zset: BATCH COUNT GAME → end of the lease
+//	{b:P}:batch:BATCH    list: its bundles and result, see take.lua; it expires
+//	{b:P}:reply:ID       text: the answer to a drop; it expires
+//	{b:P}:last_push:FROM hash: game → 'ID VERDICT' of the last push of a producer; it
+//	                     expires
+//	{b:P}:total          hash: the counters of all its games
+//	{b:P}:session_nodes  zset: node → when its sessions were last seen
+//	{b:P}:sessions:N     hash: of the node N, session id → record; it expires
+//	{b}:nodes            zset: node → its last heartbeat
 
 const nodesKey = "{b}:nodes"
 
@@ -56,11 +55,16 @@ func (p partition) total() string                 { return string(p) + "total" }
 func (p partition) batch(id string) string        { return string(p) + "batch:" + id }
 func (p partition) reply(id string) string        { return string(p) + "reply:" + id }
 func (p partition) lastPushes(from string) string { return string(p) + "last_push:" + from }
-func (p partition) queue(game string) string      { return string(p) + "queue:" + game }
+func (p partition) queue(game string) string      { return string(p) + "bundles:" + game }
 func (p partition) state(game string) string      { return string(p) + "game:" + game }
 func (p partition) seen(game string) string       { return string(p) + "seen:" + game }
 
-// keysOf returns the keys of game.lua, then those of the script itself.
-func (p partition) keysOf(game string, more ...string) []string {
-	return append([]string{p.queue(game), p.state(game), p.due(), p.total(), p.seen(game)}, more...)
+// queueKeys returns KEYS 1 to 4 of the scripts that run after queue.lua.
+func (p partition) queueKeys(game string) []string {
+	return append(make([]string, 0, 7), p.due(), p.total(), p.queue(game), p.state(game))
+}
+
+// batchKeys returns KEYS 1 to 6 of the scripts for a batch.
+func (p partition) batchKeys(game, batch string) []string {
+	return append(p.queueKeys(game), p.taken(), p.batch(batch))
 }

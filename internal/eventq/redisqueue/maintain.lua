@@ -1,28 +1,21 @@
--- Drops items that are too old or above the length limit, by one step, and marks
--- when the queue is due. Runs after stale.lua.
--- KEYS  as in game.lua
--- ARGV  as in stale.lua, 9 the longest cool-down (ms), 10 the largest difference
---       between clocks (ms)
--- Returns how many items may still have to be dropped. A stored time that lies
--- further ahead comes from a clock that was set back later. The script replaces it
--- by now: otherwise nothing would leave the queue until that time.
-if tonumber(game[3] or 0) > now + tonumber(ARGV[9]) then
-  game[3] = ARGV[2]
-  set_field('cool_until', ARGV[2])
+-- Counts vanished items, repairs times and the due mark. Runs after queue.lua.
+-- KEYS  1 due, 2 total, 3 queue, 4 game
+-- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 the longest cool-down (ms), 9 the
+--       largest difference between clocks (ms)
+-- Returns nothing. A time that lies further ahead comes from a clock that was set back
+-- later. The script replaces it by now: otherwise nothing would leave the queue until
+-- that time.
+local q, skew = open(), tonumber(ARGV[9])
+if q.cool_until > now + tonumber(ARGV[8]) then
+  q.cool_until = now
+  redis.call('HSET', KEYS[4], 'cool_until', now)
 end
-if tonumber(game[4] or 0) > now + tonumber(ARGV[10]) then
-  game[4] = nil
-  redis.call('HDEL', KEYS[2], 'flush_before')
+if q.flush_before > now + skew then
+  q.flush_before = 0
+  redis.call('HDEL', KEYS[4], 'flush_before')
 end
-if tokens_at > now + tonumber(ARGV[10]) then
-  tokens_at = now
-  spend_tokens(0)
+if q.rate_at > now + skew + q.burst * q.interval then
+  q.rate_at = now
+  spend(q, 0)
 end
-local stale = count_stale()
-if stale > 0 then
-  drop_oldest(stale, 'd:too_old')
-end
-shrink()
-mark_due()
-save_fields()
-return math.max(0, length - max_len, stale - 999)
+mark(q)

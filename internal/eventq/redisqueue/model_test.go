@@ -1,8 +1,10 @@
 package redisqueue
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"laststand/internal/eventq"
 )
@@ -18,9 +20,9 @@ type model struct {
 	settled map[string]eventq.BatchResult
 	seen    map[string]int64 // id to when it was accepted
 	pushes  map[string]eventq.PushResult
+	above   map[string]bool // pushes after which the queue was above its limit
 
-	tokens                 float64 // thousandths, as at tokensAt
-	tokensAt               int64
+	rateAt                 float64 // until when the attempts so far last
 	cool, flushBefore, due int64
 	paused                 bool
 	bound                  int // an operator's
@@ -32,13 +34,14 @@ type modelBatch struct {
 	things    []*modelItem
 	till      int64
 	permitted int64
+	isPartial bool // whether a part has ended
 }
 
 func newModel(t eventq.Policy) *model {
 	return &model{
-		terms: t, tokens: 1000 * float64(t.Burst),
+		terms: t,
 		fates: map[*modelItem]eventq.Reason{}, flights: map[string]*modelBatch{}, settled: map[string]eventq.BatchResult{},
-		seen: map[string]int64{}, pushes: map[string]eventq.PushResult{},
+		seen: map[string]int64{}, pushes: map[string]eventq.PushResult{}, above: map[string]bool{},
 	}
 }
 
@@ -65,6 +68,12 @@ func (m *model) fresh(p eventq.Push) (fresh []eventq.Item) {
 }
 
 func (m *model) push(p eventq.Push) (eventq.PushResult, error) {
+	if before, ok := m.pushes[p.ID]; ok {
+		if m.above[p.ID] {
+			m.shrink()
+		}
+		return before, nil
+	}
 	if len(p.Items) > 0 && p.Items[0].Unique { // such a push drives out what is forgotten
 		for id, at := range m.seen {
 			if p.Now-at >= eventq.DedupeWindowMS {
@@ -72,14 +81,10 @@ func (m *model) push(p eventq.Push) (eventq.PushResult, error) {
 			}
 		}
 	}
-	if before, ok := m.pushes[p.ID]; ok {
-		return before, nil
-	}
 	fresh, had := m.fresh(p), len(m.queue)
 	if m.terms.Overflow == eventq.Reject && p.Posted && len(fresh) > 0 && len(m.queue)+len(fresh) > m.maxLen() {
 		return eventq.PushResult{}, eventq.ErrFull
 	}
-	m.shrink()
 	dropped := dropCounts{}
 	for reason, n := range p.Refused {
 		m.refuse(n, reason)
@@ -101,6 +106,10 @@ func (m *model) push(p eventq.Push) (eventq.PushResult, error) {
 			m.seen[item.ID] = p.Now
 		}
 	}
+	if had == 0 || had < m.terms.BatchSize && len(m.queue) >= m.terms.BatchSize {
+		m.markDue(p.Now) // nothing else makes it due earlier
+	}
+	m.above[p.ID] = len(m.queue) > m.maxLen()
 	m.shrink()
 	for _, one := range mine {
 		if m.fates[one] != "" {
@@ -111,9 +120,6 @@ func (m *model) push(p eventq.Push) (eventq.PushResult, error) {
 		if n == 0 {
 			delete(dropped, reason)
 		}
-	}
-	if full := had >= m.terms.BatchSize; had == 0 || len(m.queue) < had+len(mine) || !full && len(m.queue) >= m.terms.BatchSize {
-		m.markDue(p.Now) // nothing else makes it due earlier
 	}
 	m.pushes[p.ID] = eventq.PushResult{
 		Queued: len(fresh) - int(dropped[eventq.QueueFull]), Dropped: dropped, Length: len(m.queue),
@@ -147,17 +153,17 @@ func (m *model) vanish() {
 	m.queue = nil
 }
 
-// tokensNow returns the tokens at now, or at the time of the last write if that is
-// later.
-func (m *model) tokensNow(now int64) (tokens float64, at int64) {
-	at = max(now, m.tokensAt)
-	return min(1000*float64(m.terms.Burst), m.tokens+float64(at-m.tokensAt)*m.terms.PerSecond), at
+// interval is how long an attempt lasts, in ms.
+func (m *model) interval() float64 {
+	if m.terms.PerSecond == 0 {
+		return 0
+	}
+	return 1000 / m.terms.PerSecond
 }
 
 func (m *model) spend(now int64, tries float64) {
-	tokens, at := m.tokensNow(now)
 	if m.terms.PerSecond > 0 {
-		m.tokens, m.tokensAt = min(1000*float64(m.terms.Burst), tokens-1000*tries), at
+		m.rateAt, _ = strconv.ParseFloat(fmt.Sprintf("%.3f", max(m.rateAt, float64(now))+tries*m.interval()), 64)
 	}
 }
 
@@ -171,19 +177,16 @@ func (m *model) maintain(now int64) {
 	if m.flushBefore > now+clockSkewMS {
 		m.flushBefore = 0
 	}
-	if m.tokensAt > now+clockSkewMS {
-		m.tokensAt = now
+	if m.rateAt > float64(now+clockSkewMS)+float64(m.terms.Burst)*m.interval() {
+		m.rateAt = float64(now)
 	}
 	m.markDue(now)
 }
 
 // nextFree is when an attempt may begin.
 func (m *model) nextFree(now int64) int64 {
-	at := max(now, m.cool)
-	if tokens, then := m.tokensNow(now); m.terms.PerSecond > 0 && tokens < 1000 {
-		at = max(at, then+int64(math.Ceil((1000-tokens)/m.terms.PerSecond)))
-	}
-	return at
+	ready := max(m.rateAt, float64(now)) - float64(m.terms.Burst-1)*m.interval()
+	return max(now, m.cool, int64(math.Ceil(ready-0.01)))
 }
 
 func (m *model) markDue(now int64) int64 {
@@ -199,39 +202,32 @@ func (m *model) markDue(now int64) int64 {
 }
 
 func (m *model) take(t eventq.Take) eventq.TakeResult {
-	again := false
-	for _, id := range t.Batches {
-		_, ended := m.settled[id]
-		again = again || ended || m.flights[id] != nil
-	}
-	if !again && !m.paused && m.nextFree(t.Now) <= t.Now {
+	_, ended := m.settled[t.Batch]
+	if !ended && m.flights[t.Batch] == nil && !m.paused && m.nextFree(t.Now) <= t.Now {
 		m.putInFlight(t)
 	}
 	var items []eventq.Item
-	for _, id := range t.Batches {
-		if held := m.flights[id]; held != nil {
-			items = append(items, itemsOf(held.things)...)
-		}
+	if held := m.flights[t.Batch]; held != nil && !held.isPartial {
+		items = itemsOf(held.things)
 	}
 	return eventq.TakeResult{Items: items, Left: len(m.queue), Next: m.markDue(t.Now)}
 }
 
-// putInFlight takes as many batches as allowed, at least one if there are items.
+// putInFlight takes as many full messages as allowed, or a smaller one.
 func (m *model) putInFlight(t eventq.Take) {
-	tries := len(t.Batches)
-	if tokens, _ := m.tokensNow(t.Now); m.terms.PerSecond > 0 {
-		tries = min(tries, int(tokens/1000))
+	if len(m.queue) == 0 {
+		return
 	}
-	taken := 0
-	for len(m.queue) > 0 && taken < tries && (taken == 0 || len(m.queue) >= m.terms.BatchSize) {
-		n := min(len(m.queue), m.terms.BatchSize)
-		m.flights[t.Batches[taken]] = &modelBatch{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
-		m.queue = m.queue[n:]
-		taken++
+	messages := min(t.Messages, len(m.queue)/m.terms.BatchSize)
+	if m.terms.PerSecond > 0 {
+		ahead := max(m.rateAt, float64(t.Now)) - float64(t.Now)
+		messages = min(messages, int(math.Floor(float64(m.terms.Burst)-(ahead-0.01)/m.interval())))
 	}
-	if taken > 0 {
-		m.spend(t.Now, float64(taken))
-	}
+	messages = max(messages, 1)
+	n := min(len(m.queue), messages*m.terms.BatchSize)
+	m.flights[t.Batch] = &modelBatch{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
+	m.queue = m.queue[n:]
+	m.spend(t.Now, float64(messages))
 }
 
 func itemsOf(things []*modelItem) (items []eventq.Item) {
@@ -262,12 +258,12 @@ func (m *model) acquire(r eventq.Renewal) int64 {
 	return 0
 }
 
-// finish counts the first items as sent, the next as dropped, and the last as
-// requeued.
+// finish keeps the first items in flight, counts the next as sent, then some as
+// dropped, and the last as requeued.
 func (m *model) finish(s eventq.BatchResult) {
 	f := m.flights[s.Batch]
-	rest := f.things[s.Sent:]
-	for _, one := range f.things[:s.Sent] {
+	rest := f.things[s.Left+s.Sent:]
+	for _, one := range f.things[s.Left : s.Left+s.Sent] {
 		delete(m.fates, one)
 	}
 	m.sent += s.Sent
@@ -281,16 +277,18 @@ func (m *model) finish(s eventq.BatchResult) {
 		delete(m.seen, id)
 	}
 	m.queue = append(slices.Clone(rest), m.queue...)
+	if s.Unused > 0 {
+		m.spend(s.Now, -float64(s.Unused))
+	}
+	if len(rest) > 0 || s.Unused > 0 {
+		m.markDue(s.Now)
+	}
 	if len(rest) > 0 {
 		m.shrink()
 	}
-	if s.Unused {
-		m.spend(s.Now, -1)
+	if f.things, f.isPartial = f.things[:s.Left], true; s.Left == 0 {
+		delete(m.flights, s.Batch)
 	}
-	if len(rest) > 0 || s.Unused {
-		m.markDue(s.Now)
-	}
-	delete(m.flights, s.Batch)
 	m.settled[s.Batch] = s
 }
 

@@ -1,81 +1,67 @@
 package redisqueue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"laststand/internal/eventq"
 )
 
-// Push implements eventq.Queue.
+// Push implements eventq.Queue. If the queue is then above its limit, another
+// script drops the oldest items. If that fails, the next push or the maintenance
+// drops them.
 func (s *Store) Push(ctx context.Context, t eventq.Policy, p eventq.Push) (eventq.PushResult, error) {
-	bundles := appendBundles(nil, p.Items)
 	part := gamePartition(t.Game)
-	replyKey, id := part.reply(p.ID), ""
-	if isOrdered(p) {
-		replyKey, id = part.lastPushes(p.From), p.ID
-	}
-	args := policyArgs(t, p.Now, 8+len(bundles)+2*len(p.Refused)+len(p.Items))
-	args = append(args, string(overflow(t, p.Posted)), len(p.Items), eventq.DedupeWindowMS, s.maxSeen, repeatMS, id, len(bundles)/2)
-	args = append(append(args, bundles...), len(p.Refused))
+	bundles := appendBundles(nil, p.Items)
+	args := queueArgs(t, p.Now, 9+2*len(p.Refused)+len(p.Items)+len(bundles))
+	args = append(args, queueTTL(t), repeatMS, eventq.DedupeWindowMS, s.maxSeen, string(overflow(t, p.Posted)), p.ID, len(p.Items), len(p.Refused))
+	ids := uniqueIDs(p.Items)
+	args = append(args, len(ids))
 	for reason, n := range p.Refused {
 		args = append(args, counter(reason), n)
 	}
-	args = appendOnce(args, p.Items)
-	verdict, err := pushScript.Run(ctx, s.client, part.keysOf(t.Game, replyKey), args...).Text()
+	args = append(append(args, ids...), bundles...)
+	keys := append(part.queueKeys(t.Game), part.seen(t.Game), part.lastPushes(cmp.Or(p.From, p.ID)))
+	verdict, err := pushScript.Run(ctx, s.client, keys, args...).Text()
 	if err != nil {
 		return eventq.PushResult{}, fmt.Errorf("redisqueue: push: %w", err)
 	}
 	if verdict == "full" {
 		return eventq.PushResult{}, eventq.ErrFull
 	}
-	return readVerdict(verdict)
+	var queued, full, duplicate, length, limit int
+	if _, err := fmt.Sscan(verdict, &queued, &full, &duplicate, &length, &limit); err != nil {
+		return eventq.PushResult{}, fmt.Errorf("redisqueue: push: its verdict: %w", err)
+	}
+	if length > limit {
+		_ = s.shrink(ctx, t)
+	}
+	return eventq.PushResult{Queued: queued, Dropped: dropped(full, duplicate), Length: min(length, limit)}, nil
 }
 
-// isOrdered reports whether the store must recognize only the last push of the
-// process to the game.
-func isOrdered(p eventq.Push) bool { return p.From != "" && (len(p.Items) == 0 || !p.Items[0].Unique) }
-
-// PushAll implements eventq.Queue, for queues that need only the items.
-func (s *Store) PushAll(ctx context.Context, all []eventq.GamePush) ([]eventq.PushResult, error) {
-	part := newPartition(partitionOf(all[0].Policy.Game))
-	keys := append(make([]string, 0, 2+2*len(all)), part.total(), part.lastPushes(all[0].Push.From))
-	args := append(make([]any, 0, 2+8*len(all)), all[0].Push.Now, repeatMS)
-	for _, one := range all {
-		t, p := one.Policy, one.Push
-		bundles := appendBundles(nil, p.Items)
-		keys = append(keys, part.queue(t.Game), part.state(t.Game))
-		args = append(append(args, t.Game, p.ID, len(p.Items), t.BatchSize, t.MaxLen, len(bundles)/2), bundles...)
-	}
-	verdicts, err := pushSeveralScript.Run(ctx, s.client, keys, args...).StringSlice()
-	if err == nil && len(verdicts) != len(all) {
-		err = fmt.Errorf("%d verdicts on %d", len(verdicts), len(all))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("redisqueue: push: %w", err)
-	}
-	pushed := make([]eventq.PushResult, len(all))
-	for i, verdict := range verdicts {
-		if verdict == "" {
+// dropped returns the counts that are not 0, or nil.
+func dropped(full, duplicate int) map[eventq.Reason]int64 {
+	var counts map[eventq.Reason]int64
+	for reason, n := range map[eventq.Reason]int{eventq.QueueFull: full, eventq.Duplicate: duplicate} {
+		if n == 0 {
 			continue
 		}
-		if pushed[i], err = readVerdict(verdict); err != nil {
-			return nil, err
+		if counts == nil {
+			counts = map[eventq.Reason]int64{}
 		}
+		counts[reason] = int64(n)
 	}
-	return pushed, nil
+	return counts
 }
 
-// appendOnce appends the ids of unique items.
-func appendOnce(args []any, items []eventq.Item) []any {
+func uniqueIDs(items []eventq.Item) (ids []any) {
 	for i := range items {
 		if items[i].Unique {
-			args = append(args, escapeID(items[i].ID))
+			ids = append(ids, escapeID(items[i].ID))
 		}
 	}
-	return args
+	return ids
 }
 
 // overflow returns what a full queue does with a push. It refuses only posts.
@@ -84,26 +70,4 @@ func overflow(t eventq.Policy, posted bool) eventq.Overflow {
 		return eventq.DropNewest
 	}
 	return t.Overflow
-}
-
-func readVerdict(verdict string) (eventq.PushResult, error) {
-	var numbers [4]int
-	for i := range numbers {
-		number, rest, _ := strings.Cut(verdict, " ")
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return eventq.PushResult{}, fmt.Errorf("redisqueue: push: its verdict: %w", err)
-		}
-		numbers[i], verdict = n, rest
-	}
-	pushed := eventq.PushResult{Queued: numbers[0], Length: numbers[3]}
-	if full, duplicate := numbers[1], numbers[2]; full+duplicate > 0 {
-		pushed.Dropped = map[eventq.Reason]int64{}
-		for reason, n := range map[eventq.Reason]int{eventq.QueueFull: full, eventq.Duplicate: duplicate} {
-			if n > 0 {
-				pushed.Dropped[reason] = int64(n)
-			}
-		}
-	}
-	return pushed, nil
 }

@@ -1,53 +1,63 @@
--- Appends the new items of a push to the queue, as far as the queue accepts them.
--- Runs after fit.lua.
--- KEYS  as in deduplicate.lua
--- ARGV  as in deduplicate.lua
--- Returns the verdict 'QUEUED FULL DUPLICATE LENGTH': how many items were queued,
--- dropped as queue_full and dropped as duplicate, and the length of the queue
--- afterwards; the same when it runs again. Or 'full' if the push is refused and
--- nothing has changed.
-local length_before, accepted = length, new_count
-max_dropped = math.max(max_dropped, new_count)
-local shrunk = length_before - excess(length_before) -- an operator may have lowered the limit; each push shrinks the queue
-if ARGV[9] ~= 'drop_oldest' then
-  accepted = math.min(new_count, math.max(0, max_len - shrunk))
-end
-if new_count > 0 and (ARGV[9] == 'reject' and accepted < new_count
-    or #new_ids > 0 and redis.call('ZCARD', KEYS[5]) + new_count > tonumber(ARGV[12])) then
-  return read_verdict() or 'full'
-end
-local dropped = excess(shrunk + accepted)
-local lasting, after = accepted - math.max(0, dropped - shrunk), shrunk + accepted - dropped
-local verdict = string.format('%.0f %.0f %.0f %.0f', lasting, new_count - lasting, pushed - new_count, after)
-local stored = read_verdict()
-if stored then
-  return stored
-end
-store_verdict(verdict)
-shrink()
-
-count('offered', pushed)
-count('d:duplicate', pushed - new_count)
-count('d:queue_full', new_count - accepted)
-for i = refused_at + 1, ids_at - 1, 2 do
-  count('offered', tonumber(ARGV[i + 1]))
-  count(ARGV[i], tonumber(ARGV[i + 1]))
-end
-if accepted > 0 then
-  redis.call('RPUSH', KEYS[1], unpack(first_items(accepted)))
-  length = length + accepted
-  local kept_at = tonumber(game[8] or 0)
-  if length_before == 0 or now < kept_at or now >= kept_at + 1000 then -- once a second is enough
-    redis.call('PEXPIRE', KEYS[1], ARGV[8])
-    set_field('kept_at', ARGV[2])
-  end
-  if #new_ids > 0 then
-    remember_ids(accepted)
+-- Appends items to a queue. Runs after queue.lua.
+-- KEYS  1 due, 2 total, 3 queue, 4 game, 5 seen (zset: ids of unique items), 6 last
+--       pushes of the producer, whose ids ascend (hash: game to 'ID VERDICT')
+-- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 time to live of the queue (ms), 9 of
+--       verdicts (ms), 10 of ids (ms), 11 how many ids at most, 12 overflow policy, 13 id
+--       of the push, 14 number of items, 15 of counters of refused ones, 16 of ids, then
+--       the counters with their numbers, the ids if the items are unique, the bundles
+-- Returns 'QUEUED FULL DUPLICATE LENGTH LIMIT': how many items were queued, dropped as
+-- queue_full and dropped as duplicate, the length, and the limit, to which the caller must
+-- shorten the queue. Or 'full': refused. A repeated run returns the same.
+local last, verdict = string.match(redis.call('HGET', KEYS[6], ARGV[2]) or '', '^(%S+) (.*)$')
+if last and last >= ARGV[13] then return verdict end -- made before
+local q, items, ids_at = open(), tonumber(ARGV[14]), 17 + 2 * tonumber(ARGV[15])
+local bundles_at = ids_at + tonumber(ARGV[16])
+local ids, bundles, before = {unpack(ARGV, ids_at, bundles_at - 1)}, {unpack(ARGV, bundles_at)}, q.length
+local room = ARGV[12] == 'drop_oldest' and items or math.max(0, q.max_len - before)
+local keep, kept, new, met = {}, math.min(items, room), items, {} -- keep the new items for which there is room
+if #ids > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now - tonumber(ARGV[10]))
+  local known = redis.call('ZMSCORE', KEYS[5], unpack(ids))
+  kept, new = 0, 0
+  for i, id in ipairs(ids) do
+    if not known[i] and not met[id] then
+      met[id], new = true, new + 1
+      if new <= room then keep[i], kept = true, kept + 1 end
+    end
   end
 end
-shrink()
-if length_before == 0 or length_before < batch_size and length >= batch_size or length < length_before + accepted then
-  mark_due() -- in all other cases the queue is not due earlier
+if new > 0 and (ARGV[12] == 'reject' and kept < new or #ids > 0 and redis.call('ZCARD', KEYS[5]) + new > tonumber(ARGV[11])) then
+  return 'full'
 end
-save_fields()
+if kept < items then
+  local item = 0
+  for b, bundle in ipairs(bundles) do
+    local lines = {}
+    for line in string.gmatch(string.match(bundle, '\n(.*)'), '[^\n]+\n') do
+      item = item + 1
+      if keep[item] or #ids == 0 and item <= kept then lines[#lines + 1] = line end
+    end
+    bundles[b] = #lines .. '\n' .. table.concat(lines)
+  end
+end
+for _, bundle in ipairs(bundles) do
+  if string.byte(bundle) ~= 48 then redis.call('RPUSH', KEYS[3], bundle) end -- not '0'
+end
+if kept > 0 then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
+for i in pairs(keep) do redis.call('ZADD', KEYS[5], now, ids[i]) end
+if #ids > 0 then redis.call('PEXPIRE', KEYS[5], ARGV[10]) end
+q.length = before + kept
+redis.call('HSET', KEYS[4], 'queued', q.length)
+count(KEYS[4], 'offered', items)
+count(KEYS[4], 'd:duplicate', items - new)
+count(KEYS[4], 'd:queue_full', new - kept)
+for i = 17, ids_at - 1, 2 do
+  count(KEYS[4], 'offered', tonumber(ARGV[i + 1]))
+  count(KEYS[4], ARGV[i], tonumber(ARGV[i + 1]))
+end
+if before == 0 or before < q.batch_size and q.length >= q.batch_size then mark(q) end -- else it is not due earlier
+local lasting = math.min(kept, q.max_len)
+verdict = string.format('%d %d %d %d %d', lasting, new - lasting, items - new, q.length, q.max_len)
+redis.call('HSET', KEYS[6], ARGV[2], ARGV[13] .. ' ' .. verdict)
+redis.call('PEXPIRE', KEYS[6], ARGV[9])
 return verdict

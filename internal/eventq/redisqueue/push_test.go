@@ -211,7 +211,7 @@ func TestAnUnusedQueueExpires(t *testing.T) {
 		if _, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p", Now: l.now}); err != nil {
 			l.Fatal(err)
 		}
-		if ttl := left(l.keys.reply("p")); ttl <= 0 || ttl > repeatMS*time.Millisecond {
+		if ttl := left(l.keys.lastPushes("p")); ttl <= 0 || ttl > repeatMS*time.Millisecond {
 			l.Errorf("the verdict lives on for %v", ttl)
 		}
 		if ttl := left(l.keys.batch("b1")); ttl <= keepLateMS*time.Millisecond || ttl > (20_000+keepLateMS)*time.Millisecond {

@@ -1,7 +1,6 @@
 package redisqueue
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -31,67 +30,6 @@ func TestTheLastPushOfAProcessMayBeRepeated(t *testing.T) {
 		l.queued("a", "b", "c", "d")
 		if ttl := l.client.PTTL(l.Context(), l.keys.lastPushes("n2")).Val(); ttl <= 0 || ttl > repeatMS*time.Millisecond {
 			l.Errorf("what was pushed is known for %v", ttl)
-		}
-		if n := l.client.Exists(l.Context(), l.keys.reply("p1"), l.keys.reply("p2")).Val(); n != 0 {
-			l.Errorf("%d verdicts are kept by themselves", n)
-		}
-	})
-}
-
-// Games whose push is simple are pushed together. For other games nothing changes,
-// and their pushes are made one by one.
-func TestPushesOfSeveralGames(t *testing.T) {
-	each(t, func(l *queueTest) {
-		number := partitionOf(l.terms.Game)
-		var games []*queueTest
-		for range 6 {
-			other := *l
-			other.terms.Game = gameIn(number)
-			games = append(games, &other)
-		}
-		usual, empty, full, due, vanished, idle := games[0], games[1], games[2], games[3], games[4], games[5]
-		idle.push(l.ownItems("a"))
-		l.now += 1000 // since it was kept alive
-		for _, g := range games {
-			g.now = l.now
-		}
-		full.terms.MaxLen = 2
-		for _, g := range []*queueTest{usual, full, due, vanished} {
-			g.push(l.ownItems("a"))
-		}
-		due.push(l.ownItems(ids(0, 7)...))
-		l.client.Del(l.Context(), l.keys.queue(vanished.terms.Game))
-
-		var all []eventq.GamePush
-		for _, g := range games {
-			all = append(all, eventq.GamePush{Policy: g.terms, Push: eventq.Push{ID: "p1", From: "n1", Items: l.ownItems("x", "y"), Now: l.now}})
-		}
-		for range 2 {
-			pushed, err := l.PushAll(l.Context(), all)
-			if err != nil {
-				l.Fatal(err)
-			}
-			checkPushed(t, pushed[0], eventq.PushResult{Queued: 2, Length: 3})
-			for i, other := range pushed[1:] {
-				checkPushed(t, other, eventq.PushResult{})
-				if got := games[i+1].status().Counts; got.Offered != []int64{0, 1, 8, 1, 1}[i] {
-					l.Errorf("game %d: %+v", i+1, got)
-				}
-			}
-		}
-		usual.queued("a", "x", "y")
-		for _, g := range games {
-			g.pushFrom("n1", "p1", "x", "y") // for the first, again
-		}
-		usual.queued("a", "x", "y")
-		empty.queued("x", "y")
-		full.queued("x", "y")
-		due.queued(slices.Concat([]string{"a"}, ids(0, 7), []string{"x", "y"})...)
-		due.due(l.now)
-		vanished.queued("x", "y")
-		idle.queued("a", "x", "y")
-		if total := l.total(); total.Offered != 24 || total.Queued != 22 || total.Dropped[eventq.QueueFull] != 1 || total.Dropped[eventq.Expired] != 1 {
-			l.Errorf("counts of the partition %+v", total)
 		}
 	})
 }

@@ -19,10 +19,7 @@ const sessionTTL = time.Hour
 // sessionsPerScript is how many sessions one script takes at most.
 const sessionsPerScript = 400
 
-var (
-	addSessionsScript    = script("add_sessions")
-	removeSessionsScript = script("remove_sessions")
-)
+var removeSessionsScript = script("remove_sessions")
 
 // SessionStore implements playerevents.SessionStore. It is safe for concurrent
 // use.
@@ -41,15 +38,21 @@ func sessionKeys(p partition, node string) []string {
 // Add implements playerevents.SessionStore.
 func (a *SessionStore) Add(ctx context.Context, node string, all ...playerevents.SessionRecord) error {
 	return inChunks(all, func(k partition, chunk []playerevents.SessionRecord) error {
-		args := []any{node, latestTime(chunk), sessionTTL.Milliseconds()}
+		records := make([]any, 0, 2*len(chunk))
 		for _, v := range chunk {
 			text, err := json.Marshal(v)
 			if err != nil {
 				return fmt.Errorf("redisqueue: enter %s: %w", v.Session, err)
 			}
-			args = append(args, v.Session, text)
+			records = append(records, v.Session, text)
 		}
-		return wrapError("enter", addSessionsScript.Run(ctx, a.client, sessionKeys(k, node), args...).Err())
+		_, err := a.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.HSet(ctx, k.sessions(node), records...)
+			p.PExpire(ctx, k.sessions(node), sessionTTL)
+			p.ZAddGT(ctx, k.sessionNodes(), redis.Z{Member: node, Score: float64(latestTime(chunk))})
+			return nil
+		})
+		return wrapError("enter", err)
 	})
 }
 

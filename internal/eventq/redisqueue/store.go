@@ -30,27 +30,18 @@ const (
 var sources embed.FS
 
 var (
-	pushScript        = script("fast_path", "fast_push", "counts", "game", "bundles", "lines", "shift", "policy", "deduplicate", "fit", "push")
-	pushSeveralScript = script("fast_path", "push_several")
-	takeScript        = script("counts", "game", "bundles", "lines", "shift", "policy", "deal", "take")
-	acquireScript     = script("counts", "game", "bundles", "lines", "shift", "policy", "acquire")
-	finishSentScript  = script("counts", "finish_sent")
-	finishScript      = script("counts", "finish")
-	requeueScript     = script("counts", "game", "bundles", "lines", "shift", "policy", "finish", "requeue")
-	maintainScript    = script("counts", "game", "bundles", "lines", "shift", "policy", "stale", "maintain")
+	pushScript     = script("queue", "push")
+	takeScript     = script("queue", "pop", "take")
+	acquireScript  = script("queue", "acquire")
+	finishScript   = script("queue", "finish")
+	maintainScript = script("queue", "maintain")
+	reapScript     = script("queue", "reap")
 
-	reapScript      = script("counts", "reap")
-	setMaxLenScript = script("counts", "game", "bundles", "lines", "shift", "set_max_len")
-	discardScript   = script("counts", "game", "bundles", "lines", "shift", "discard")
-	flushNowScript  = script("counts", "game", "flush_now")
-	resumeScript    = script("counts", "game", "resume", "flush_now")
-
-	pauseScript         = script("pause")
+	dropScript          = script("pop", "drop")
+	adminScript         = script("admin")
 	recordFailureScript = script("record_failure")
 	dueScript           = script("due")
 	statusScript        = script("status")
-	peekScript          = script("peek")
-	heartbeatScript     = script("heartbeat")
 )
 
 func script(files ...string) *redis.Script {
@@ -82,12 +73,18 @@ func (s *Store) run(ctx context.Context, operation string, sc *redis.Script, key
 	return nil
 }
 
-// policyArgs returns ARGV 1 to 8 of game.lua and policy.lua, with capacity for
-// more.
-func policyArgs(t eventq.Policy, now int64, more int) []any {
-	args := make([]any, 0, 8+more)
-	return append(args, t.Game, now, t.BatchSize, t.FlushMS, t.PerSecond, max(1, t.Burst), t.MaxLen, t.MaxAgeMS+keepLateMS)
+// queueArgs returns ARGV 1 to 7 of the scripts that run after queue.lua, with
+// capacity for more.
+func queueArgs(t eventq.Policy, now int64, more int) []any {
+	interval := 0.0
+	if t.PerSecond > 0 {
+		interval = 1000 / t.PerSecond
+	}
+	return append(make([]any, 0, 7+more), now, t.Game, t.BatchSize, t.FlushMS, interval, max(1, t.Burst), t.MaxLen)
 }
+
+// queueTTL is how long the list of a game stays after the last push, in ms.
+func queueTTL(t eventq.Policy) int64 { return t.MaxAgeMS + keepLateMS }
 
 // counter is the field of a hash that counts items dropped for a reason.
 func counter(r eventq.Reason) string { return dropPrefix + string(r) }

@@ -91,8 +91,8 @@ func TestAClockThatJumpsBackGivesNoTries(t *testing.T) {
 		if let := l.tries(10_000, 4000, 9000, 10_999, 4000, 11_000, 6000, 11_999, 12_000); !slices.Equal(let, []int64{10_000, 11_000, 12_000}) {
 			l.Errorf("let through at %v", let)
 		}
-		l.terms.Burst = 2 // and takes none that are there
-		if let := l.tries(50_000, 4000, 50_999, 51_000); !slices.Equal(let, []int64{50_000, 4000, 51_000}) {
+		l.terms.Burst = 2 // the second is left until the clock has caught up
+		if let := l.tries(50_000, 4000, 49_999, 50_000, 50_999, 51_000); !slices.Equal(let, []int64{50_000, 50_000, 51_000}) {
 			l.Errorf("let through at %v", let)
 		}
 	})
@@ -103,8 +103,8 @@ func TestAnUnboundedRate(t *testing.T) {
 		if let := l.tries(0, 0, 0, 1); len(let) != 4 {
 			l.Errorf("let through at %v", let)
 		}
-		if l.client.HExists(l.Context(), l.keys.state(l.terms.Game), "tokens").Val() {
-			l.Error("it has tokens")
+		if l.client.HExists(l.Context(), l.keys.state(l.terms.Game), "rate_at").Val() {
+			l.Error("it has a rate")
 		}
 	})
 }
@@ -329,57 +329,53 @@ func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 	})
 }
 
-func (l *queueTest) takeSome(batches ...string) eventq.TakeResult {
+func (l *queueTest) takeSome(batch string, messages int) eventq.TakeResult {
 	l.Helper()
-	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batches: batches, Pool: "own", Now: l.now, Lease: 20_000})
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: messages, Pool: "own", Now: l.now, Lease: 20_000})
 	if err != nil {
 		l.Fatal(err)
 	}
 	return taken
 }
 
-// Full batches are taken together, and each is finished by itself. A smaller batch
-// is taken alone.
-func TestBatchesAreTakenTogether(t *testing.T) {
+// Full messages are taken together. A smaller one is taken alone.
+func TestMessagesAreTakenTogether(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems(ids(0, 17)...))
-		l.push(l.postedItems(ids(17, 18)...)) // 35: three batches and a half
+		l.push(l.postedItems(ids(17, 18)...)) // 35: three messages and a half
 		for range 2 {                         // again the same
-			got := l.takeSome("b1", "b2")
+			got := l.takeSome("b1", 2)
 			if !slices.Equal(idsOf(got.Items), ids(0, 20)) || got.Left != 15 || got.Next != l.now {
 				l.Errorf("took %q, %d left, next %d", idsOf(got.Items), got.Left, got.Next)
 			}
 		}
-		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
-			l.Errorf("the second is %q", idsOf(got.Items))
-		}
-		if got := l.takeSome("b3", "b4", "b5"); !slices.Equal(idsOf(got.Items), ids(20, 10)) || got.Left != 5 {
+		if got := l.takeSome("b3", 3); !slices.Equal(idsOf(got.Items), ids(20, 10)) || got.Left != 5 {
 			l.Errorf("then %q, %d left", idsOf(got.Items), got.Left)
 		}
-		if got := l.takeSome("b6", "b7"); !slices.Equal(idsOf(got.Items), ids(30, 5)) || got.Left != 0 {
+		if got := l.takeSome("b6", 2); !slices.Equal(idsOf(got.Items), ids(30, 5)) || got.Left != 0 {
 			l.Errorf("at last %q, %d left", idsOf(got.Items), got.Left)
 		}
-		l.finish(eventq.BatchResult{Batch: "b2", Sent: 10})
-		l.finish(eventq.BatchResult{Batch: "b1", Requeue: l.ownItems(ids(0, 10)...)})
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 10, Requeue: l.ownItems(ids(0, 10)...)})
 		l.now += 20_000
 		l.reap(15)
 		l.count(eventq.Counts{Offered: 35, Sent: 10, Queued: 10, Dropped: dropCounts{eventq.NodeLost: 15}})
 	})
 }
 
-func TestBatchesThatAreTakenTogetherHaveATryEach(t *testing.T) {
+func TestMessagesThatAreTakenTogetherHaveATryEach(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 3
 		l.push(l.ownItems(ids(0, 100)...))
-		if got := l.takeSome("b1", "b2", "b3", "b4"); len(got.Items) != 30 || got.Next != l.now+1000 {
+		got := l.takeSome("b1", 4)
+		if len(got.Items) != 30 || got.Next != l.now+1000 {
 			l.Errorf("took %d items, next at %d", len(got.Items), got.Next-epoch)
 		}
-		if got := l.takeSome("b5", "b6"); got.Items != nil || got.Left != 70 {
+		if got := l.takeSome("b5", 2); got.Items != nil || got.Left != 70 {
 			l.Errorf("took %+v without a try", got)
 		}
-		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: true})
-		if got := l.takeSome("b7", "b8"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
-			l.Errorf("took %q for the try that was given back", idsOf(got.Items))
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 10, Requeue: got.Items[10:], Unused: 2})
+		if got := l.takeSome("b7", 3); !slices.Equal(idsOf(got.Items), ids(10, 20)) {
+			l.Errorf("took %q for the tries that were given back", idsOf(got.Items))
 		}
 	})
 }

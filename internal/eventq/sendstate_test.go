@@ -1,0 +1,93 @@
+package eventq
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (n *node) wantedWorkers(game string) int {
+	c := &n.games[game].sending
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wantedWorkers
+}
+
+func (w *cluster) poolOf(game string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.game(game).pool
+}
+
+// A game that falls behind gets more workers, even if its receiver is slow. They
+// are its own, until it keeps up again.
+func TestGameThatFallsBehindGetsMoreWorkers(t *testing.T) {
+	t.Parallel()
+	for name, isHot := range map[string]bool{"hot from the start": true, "like all others": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				policy := policyOf("a")
+				policy.Hot, policy.MaxLen = isHot, 100_000
+				w := newCluster(t, policy, policyOf("b"))
+				w.sink("a").answer = answerSlowly(200 * time.Millisecond)
+				n := w.start("n")
+				defer n.stop()
+				n.offer("a", 0, 60_000)
+				n.offer("b", 0, 1)
+				time.Sleep(40 * time.Second) // one would take 94 s
+				w.want("a", Counts{Offered: 60_000, Sent: 60_000})
+				if most := w.sink("a").maxRunning; most < 4 || most > maxWorkersPerGame {
+					t.Errorf("%d tries at a time", most)
+				}
+				if w.poolOf("a") != classOwn || w.poolOf("b") != classShared {
+					t.Errorf("pools %s and %s", w.poolOf("a"), w.poolOf("b"))
+				}
+				for i := range 300 { // it keeps up, and needs no more than one
+					n.offer("a", 60_000+i*MaxBatch, MaxBatch)
+					time.Sleep(250 * time.Millisecond)
+				}
+				if got := n.wantedWorkers("a"); got != 1 || (w.poolOf("a") == classOwn) != isHot {
+					t.Errorf("%d workers in the pool %s at the end", got, w.poolOf("a"))
+				}
+			})
+		})
+	}
+}
+
+// Items that wait because of a ban do not get a game more workers.
+func TestBannedGameGetsNoMoreWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
+			return Outcome{RetryAfter: 2 * time.Second, Code: "429", Err: errSink}
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 3000)
+		for range 50 {
+			time.Sleep(100 * time.Millisecond)
+			if n.wantedWorkers("a") > 1 {
+				t.Fatal("it has several workers")
+			}
+		}
+	})
+}
+
+func TestRateIsNotBeatenByMoreWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hot := policyOf("a")
+		hot.Hot, hot.PerSecond, hot.Burst = true, 8, 8
+		w := newCluster(t, hot)
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 10_000)
+		time.Sleep(8 * time.Second)
+		if tries := len(w.sink("a").allAttempts()); tries < 64 || tries > 73 || n.wantedWorkers("a") > 1 {
+			t.Errorf("%d tries, %d workers", tries, n.wantedWorkers("a"))
+		}
+	})
+}
