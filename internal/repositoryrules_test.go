@@ -62,7 +62,6 @@ var packageRules = map[string]packageRule{
 	"internal/eventq/redisqueue": {layerRedis, nil},
 	"internal/redisstore":        {layerRedis, nil},
 	"internal/eventq/sink":       {layerAdapter, nil},
-	"internal/eventq/nppa":       {layerAdapter, nil},
 	"internal/ledger":            {layerAdapter, nil},
 	"internal/ws":                {layerAdapter, nil},
 	"internal/wsconn":            {layerTransport, nil},

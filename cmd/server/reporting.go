@@ -12,7 +12,6 @@ import (
 
 	"laststand/internal/config"
 	"laststand/internal/eventq"
-	"laststand/internal/eventq/nppa"
 	"laststand/internal/eventq/playerevents"
 	"laststand/internal/eventq/sink"
 	"laststand/internal/httpserver"
@@ -55,7 +54,7 @@ func openSink(c config.Sink, keys func() []string, clients clients) (eventq.Sink
 			Keys: func() ([]webhook.Key, error) { return parseWebhookKeys(keys()) },
 		})
 	case config.SinkNPPA:
-		return nppa.New(nppa.Options{
+		return sink.NewNPPA(sink.NPPAOptions{
 			HTTP: clients[c.AllowPrivate], URL: c.URL, AppID: c.AppID, BizID: c.BizID, TestCode: c.TestCode,
 			Keys: func() ([]string, error) { return keys(), nil },
 		})

@@ -31,7 +31,7 @@ func outcomeOfError(err error) eventq.Outcome {
 }
 
 // errExchange replaces errors that may quote the data that was read.
-var errExchange = errors.New("the exchange with the webhook broke off")
+var errExchange = errors.New("the exchange broke off")
 
 // connectionErrorCode returns why there was no answer, as a code from a closed set.
 func connectionErrorCode(err error) string {

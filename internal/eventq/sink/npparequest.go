@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"bytes"
@@ -14,13 +14,10 @@ import (
 	"laststand/internal/eventq"
 )
 
-// maxReply bounds an answer, in bytes. The 128 results of an answer need 16 KiB.
-const maxReply = 64 << 10
-
 var errNoKey = errors.New("there is no key: take one from the portal")
 
 // sendWithKeys sends a plaintext with the first key that the far side accepts.
-func (s *Sink) sendWithKeys(ctx context.Context, plain []byte, now int64) answer {
+func (s *NPPA) sendWithKeys(ctx context.Context, plain []byte, now int64) answer {
 	keys, err := s.keys()
 	if err != nil {
 		return failed("keys", fmt.Errorf("get the keys: %w", err))
@@ -44,7 +41,7 @@ func (s *Sink) sendWithKeys(ctx context.Context, plain []byte, now int64) answer
 // orderKeys puts the last accepted key first. During a change of keys, the other
 // order would need one more request per attempt, and the far side would ban the
 // sender.
-func (s *Sink) orderKeys(keys []string) []string {
+func (s *NPPA) orderKeys(keys []string) []string {
 	good := s.lastGoodKey.Load()
 	if good == nil || !slices.Contains(keys, *good) {
 		return keys
@@ -53,7 +50,7 @@ func (s *Sink) orderKeys(keys []string) []string {
 	return slices.Insert(others, 0, *good)
 }
 
-func (s *Sink) post(ctx context.Context, k key, plain []byte, now int64) answer {
+func (s *NPPA) post(ctx context.Context, k key, plain []byte, now int64) answer {
 	request, err := s.request(ctx, k, plain, now)
 	if err != nil {
 		return failed("unsent", err)
@@ -76,7 +73,7 @@ func (s *Sink) post(ctx context.Context, k key, plain []byte, now int64) answer 
 
 // request returns a request that is signed for one instant. It is valid for 5 s
 // from then.
-func (s *Sink) request(ctx context.Context, k key, plain []byte, now int64) (*http.Request, error) {
+func (s *NPPA) request(ctx context.Context, k key, plain []byte, now int64) (*http.Request, error) {
 	nonce := make([]byte, nonceSize)
 	if _, err := rand.Read(nonce); err != nil {
 		return nil, err

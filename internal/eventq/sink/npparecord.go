@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"fmt"
@@ -71,8 +71,8 @@ func meaningOf(code int) codeMeaning {
 // contain personal data.
 func describeCode(code int) string { return fmt.Sprintf("%d: %s", code, meaningOf(code).text) }
 
-// codeLabel returns a metric label from a small set.
-func codeLabel(code int) string {
+// errcodeLabel returns a metric label from a small set.
+func errcodeLabel(code int) string {
 	if _, known := meanings[code]; known {
 		return strconv.Itoa(code)
 	}

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 	for name, test := range tests {
 		b := test.of
 		test.change(&b)
-		if err := new(Sink).Check(b); !errors.Is(err, test.want) {
+		if err := new(NPPA).Check(b); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func parseAnswer(body []byte) answer {
 		return failed("unreadable", errors.New("the answer is not one of the interface"))
 	}
 	code, items := *reply.Code, parseResults(reply.Data)
-	a := answer{code: codeLabel(code), delivery: meaningOf(code).delivery, items: items, tryNextKey: code == codeBadSignature || code == codeBadMessage}
+	a := answer{code: errcodeLabel(code), delivery: meaningOf(code).delivery, items: items, tryNextKey: code == codeBadSignature || code == codeBadMessage}
 	switch {
 	case code == codeAccepted:
 	case code >= codePartial && code < 4000 && len(items) > 0:
@@ -91,9 +91,6 @@ func connectionFailed(err error) answer {
 	}
 	return failed(code, fmt.Errorf("reach the NPPA: %w", err))
 }
-
-// errExchange replaces errors that may quote the data that was read.
-var errExchange = errors.New("the exchange broke off")
 
 // isConnectionError reports whether the connection itself failed.
 func isConnectionError(err error) bool {

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"encoding/json"
@@ -116,7 +116,7 @@ func (f *fakeNPPA) writeAnswer(w http.ResponseWriter, code int, results []result
 	if len(results) > 0 {
 		data = map[string]any{"results": results}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"errcode": code, "errmsg": message(code), "data": data})
+	_ = json.NewEncoder(w).Encode(map[string]any{"errcode": code, "errmsg": fakeText(code), "data": data})
 }
 
 // storeAccepted stores the items of a call that have no fault.
@@ -134,5 +134,5 @@ func (f *fakeNPPA) storeAccepted(c checkedRequest, items []fakeRecord, results [
 	}
 }
 
-// message returns the text of a code. The specification has one for each, for people only.
-func message(code int) string { return fmt.Sprintf("errcode %d", code) }
+// fakeText returns the text of a code. The specification has one for each, for people only.
+func fakeText(code int) string { return fmt.Sprintf("errcode %d", code) }

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func checkItems(items []fakeRecord, at int64) []result {
 			code = collNoInvalid
 		}
 		seen[item.No] = true
-		results[i] = result{No: item.No, Code: code, Message: message(code)}
+		results[i] = result{No: item.No, Code: code, Message: fakeText(code)}
 	}
 	return results
 }

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"bytes"
@@ -35,11 +35,11 @@ func TestSend(t *testing.T) {
 
 func TestSendToTheTestSystem(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(_ *fakeOptions, near *Options) { near.URL, near.TestCode = TestPath, testCode })
+	s := newTestSystem(t, func(_ *fakeOptions, near *NPPAOptions) { near.URL, near.TestCode = TestPath, testCode })
 	if o := s.send(t, guest()); o.Code != "0" || len(s.collected()) != 1 {
 		t.Errorf("%+v", o)
 	}
-	s = newTestSystem(t, func(_ *fakeOptions, near *Options) { near.URL, near.TestCode = TestPath, "over" })
+	s = newTestSystem(t, func(_ *fakeOptions, near *NPPAOptions) { near.URL, near.TestCode = TestPath, "over" })
 	if o := s.send(t, guest()); o.Code != "4002" || o.Delivery != eventq.Forbidden {
 		t.Errorf("a test that is over: %+v", o)
 	}
@@ -47,16 +47,16 @@ func TestSendToTheTestSystem(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	o := Options{HTTP: new(http.Client), AppID: "a", BizID: "b", Keys: func() ([]string, error) { return nil, nil }}
-	s, err := New(o)
+	o := NPPAOptions{HTTP: new(http.Client), AppID: "a", BizID: "b", Keys: func() ([]string, error) { return nil, nil }}
+	s, err := NewNPPA(o)
 	if err != nil || s.endpoint != "http://api2.wlc.nppa.gov.cn/behavior/collection/loginout" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	o.TestCode = "c0de"
-	if s, err = New(o); err != nil || s.endpoint != "https://wlc.nppa.gov.cn/test/collection/loginout/c0de" {
+	if s, err = NewNPPA(o); err != nil || s.endpoint != "https://wlc.nppa.gov.cn/test/collection/loginout/c0de" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	_, err = New(Options{URL: "ftp://a"})
+	_, err = NewNPPA(NPPAOptions{URL: "ftp://a"})
 	for _, word := range []string{"URL", "app id", "biz id", "keys"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v does not speak of the %s", err, word)
@@ -68,18 +68,18 @@ func TestNew(t *testing.T) {
 func TestSendWithAWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		change func(far *fakeOptions, near *Options)
+		change func(far *fakeOptions, near *NPPAOptions)
 		code   string
 	}{
-		"address": {func(_ *fakeOptions, near *Options) { near.URL = "/behavior/loginout" }, "1002"},
-		"not allowed": {func(far *fakeOptions, _ *Options) {
+		"address": {func(_ *fakeOptions, near *NPPAOptions) { near.URL = "/behavior/loginout" }, "1002"},
+		"not allowed": {func(far *fakeOptions, _ *NPPAOptions) {
 			far.Allow = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}, "1005"},
-		"company": {func(_ *fakeOptions, near *Options) { near.AppID = "other" }, "1008"},
-		"game":    {func(_ *fakeOptions, near *Options) { near.BizID = "other" }, "1009"},
-		"key":     {func(far *fakeOptions, _ *Options) { far.Keys = []string{nextKey} }, "1011"},
-		"no key":  {func(_ *fakeOptions, near *Options) { near.Keys = func() ([]string, error) { return nil, nil } }, "keys"},
-		"no such key": {func(_ *fakeOptions, near *Options) {
+		"company": {func(_ *fakeOptions, near *NPPAOptions) { near.AppID = "other" }, "1008"},
+		"game":    {func(_ *fakeOptions, near *NPPAOptions) { near.BizID = "other" }, "1009"},
+		"key":     {func(far *fakeOptions, _ *NPPAOptions) { far.Keys = []string{nextKey} }, "1011"},
+		"no key":  {func(_ *fakeOptions, near *NPPAOptions) { near.Keys = func() ([]string, error) { return nil, nil } }, "keys"},
+		"no such key": {func(_ *fakeOptions, near *NPPAOptions) {
 			near.Keys = func() ([]string, error) { return []string{"secret"}, nil }
 		}, "keys"},
 	}
@@ -96,7 +96,7 @@ func TestSendWithAWrongConfiguration(t *testing.T) {
 func TestSendInPart(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
-		s := newTestSystem(t, func(far *fakeOptions, _ *Options) { far.ListAll = all })
+		s := newTestSystem(t, func(far *fakeOptions, _ *NPPAOptions) { far.ListAll = all })
 		wrong := verified()
 		wrong.PI = "zzzzzz" + pi[6:] // of no day
 		o := s.send(t, guest(), wrong, verified())
@@ -179,7 +179,7 @@ func TestSendGivesUp(t *testing.T) {
 // The tenth request within a second passes; the next one causes a ban of the game.
 func TestSendIsBanned(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(far *fakeOptions, _ *Options) { far.PerSecond = 10 })
+	s := newTestSystem(t, func(far *fakeOptions, _ *NPPAOptions) { far.PerSecond = 10 })
 	for range 10 {
 		if o := s.send(t, guest()); o.Code != "0" {
 			t.Fatalf("%+v", o)
@@ -287,7 +287,7 @@ func TestConcurrentSends(t *testing.T) {
 // Errors contain no personal data and no key.
 func TestErrorsAreDiscreet(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(_ *fakeOptions, near *Options) {
+	s := newTestSystem(t, func(_ *fakeOptions, near *NPPAOptions) {
 		near.URL, near.TestCode = TestPath, "secret-code"
 	})
 	s.sink.http = &http.Client{Transport: brokenTransport{}}
@@ -299,7 +299,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 			t.Errorf("%q is in %v", secret, o.Err)
 		}
 	}
-	if o.Code != "network" || deliveryOf(o, 0) != eventq.TryAgain || deliveryOf(o, 1) != eventq.Refused {
+	if o.Code != "network" || itemDelivery(o, 0) != eventq.TryAgain || itemDelivery(o, 1) != eventq.Refused {
 		t.Errorf("%+v", o)
 	}
 }

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ const (
 	TestSystem = "https://wlc.nppa.gov.cn/test/collection/loginout"         // and the code of a test case
 )
 
-// Options of a sink, for one game.
-type Options struct {
+// NPPAOptions are the options of a sink for one game.
+type NPPAOptions struct {
 	HTTP  *http.Client // must follow no redirects, and close idle connections before 120 s, when the far side does
 	URL   string       // of the interface; "": Production, or TestSystem with a TestCode
 	AppID string       // of the company
@@ -34,8 +34,8 @@ type Options struct {
 	TestCode string
 }
 
-// Sink reports the players of one game.
-type Sink struct {
+// NPPA implements eventq.Sink for the anti-addiction system.
+type NPPA struct {
 	http        *http.Client
 	endpoint    string
 	app, biz    string
@@ -43,10 +43,10 @@ type Sink struct {
 	lastGoodKey atomic.Pointer[string] // the last key that the far side accepted
 }
 
-var _ eventq.Sink = (*Sink)(nil)
+var _ eventq.Sink = (*NPPA)(nil)
 
-// New returns a sink, or an error that lists every fault of the options.
-func New(o Options) (*Sink, error) {
+// NewNPPA returns a sink, or an error that lists every fault of the options.
+func NewNPPA(o NPPAOptions) (*NPPA, error) {
 	endpoint := cmp.Or(o.URL, Production)
 	if o.TestCode != "" {
 		endpoint = cmp.Or(o.URL, TestSystem) + "/" + url.PathEscape(o.TestCode)
@@ -67,16 +67,16 @@ func New(o Options) (*Sink, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	return &Sink{http: o.HTTP, endpoint: endpoint, app: o.AppID, biz: o.BizID, keys: o.Keys}, nil
+	return &NPPA{http: o.HTTP, endpoint: endpoint, app: o.AppID, biz: o.BizID, keys: o.Keys}, nil
 }
 
 // Check returns why a behaviour can never be reported, or nil.
-func (*Sink) Check(b eventq.Behaviour) error { return check(b) }
+func (*NPPA) Check(b eventq.Behaviour) error { return check(b) }
 
 // Send makes one attempt. If the far side does not know a key, Send tries the next
 // key at once. That is one request more than the rate limit counts, and happens
 // only when keys change.
-func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
+func (s *NPPA) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	report := newReport(b)
 	if len(report.Records) == 0 {
 		return report.outcome(answer{code: "unsent", delivery: eventq.Refused})
@@ -89,4 +89,4 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 }
 
 // Close does nothing: the client belongs to the caller.
-func (*Sink) Close() error { return nil }
+func (*NPPA) Close() error { return nil }

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 // testSystem is a sink and a fake of the interface, with one clock.
 type testSystem struct {
 	fake *fakeNPPA
-	sink *Sink
+	sink *NPPA
 	keys atomic.Pointer[[]string] // of the sink
 	now  atomic.Int64
 
@@ -60,7 +60,7 @@ func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 // never is a fault: no answer comes.
 func never(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func newTestSystem(t *testing.T, change func(far *fakeOptions, near *Options)) *testSystem {
+func newTestSystem(t *testing.T, change func(far *fakeOptions, near *NPPAOptions)) *testSystem {
 	t.Helper()
 	s := &testSystem{faults: make(chan http.HandlerFunc, 2)}
 	s.now.Store(vectorNow)
@@ -69,7 +69,7 @@ func newTestSystem(t *testing.T, change func(far *fakeOptions, near *Options)) *
 		AppID: "test-appId", BizIDs: []string{"test-bizId"}, Keys: []string{vectorKey}, TestCode: testCode,
 		Now: func() time.Time { return time.UnixMilli(s.now.Load()) },
 	}
-	near := Options{AppID: "test-appId", BizID: "test-bizId", Keys: func() ([]string, error) { return *s.keys.Load(), nil }}
+	near := NPPAOptions{AppID: "test-appId", BizID: "test-bizId", Keys: func() ([]string, error) { return *s.keys.Load(), nil }}
 	if change != nil {
 		change(&far, &near)
 	}
@@ -82,7 +82,7 @@ func newTestSystem(t *testing.T, change func(far *fakeOptions, near *Options)) *
 	}
 	near.URL = server.URL + near.URL
 	var err error
-	if s.sink, err = New(near); err != nil {
+	if s.sink, err = NewNPPA(near); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.sink.Close() })

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 func TestSendWithoutReadingKeys(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(_ *fakeOptions, near *Options) {
+	s := newTestSystem(t, func(_ *fakeOptions, near *NPPAOptions) {
 		near.Keys = func() ([]string, error) { return nil, errors.New("no such file") }
 	})
 	if o := s.send(t, guest()); o.Code != "keys" || o.Delivery != eventq.TryAgain {
@@ -20,7 +20,7 @@ func TestSendWithoutReadingKeys(t *testing.T) {
 
 // During a change of keys nothing is lost, and only the first attempt is made
 // twice.
-func TestKeysChange(t *testing.T) {
+func TestNPPAKeysChange(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
 	expect := func(step string, wrongSignatures int) {

@@ -1,4 +1,4 @@
-package nppa
+package sink
 
 import (
 	"context"
@@ -82,8 +82,8 @@ func TestOutcomeOfItems(t *testing.T) {
 		report := newReport(eventq.Batch{Now: vectorNow, Items: []eventq.Item{item(t, verified()), item(t, guest()), item(t, verified())}})
 		o := report.outcome(parseAnswer([]byte(test.body)))
 		for i, want := range test.want {
-			if deliveryOf(o, i) != want {
-				t.Errorf("%s: item %d has fate %d, want %d", name, i, deliveryOf(o, i), want)
+			if itemDelivery(o, i) != want {
+				t.Errorf("%s: item %d has fate %d, want %d", name, i, itemDelivery(o, i), want)
 			}
 		}
 		if o.Err == nil {
@@ -109,7 +109,7 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-func deliveryOf(o eventq.Outcome, i int) eventq.Delivery {
+func itemDelivery(o eventq.Outcome, i int) eventq.Delivery {
 	if o.Items == nil {
 		return o.Delivery
 	}
