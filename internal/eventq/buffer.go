@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -58,7 +58,7 @@ func (s *intake) addToBuffer(g *game, item Item, body []byte, reason Reason) {
 		g.partition.add(g)
 	}
 	if isFull {
-		loop.Wake(g.partition.hasFullBuffer)
+		timer.Wake(g.partition.hasFullBuffer)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -47,10 +47,10 @@ func withGrace(ctx context.Context, d time.Duration) (longer context.Context, ca
 }
 
 func (p *partition) waitForItems(ctx context.Context) {
-	timer := time.NewTimer(flushDelay)
-	defer timer.Stop()
+	latest := time.NewTimer(flushDelay)
+	defer latest.Stop()
 	select {
-	case <-timer.C:
+	case <-latest.C:
 	case <-p.hasFullBuffer:
 	case <-ctx.Done():
 	}
@@ -61,7 +61,7 @@ func (p *partition) waitForItems(ctx context.Context) {
 func (s *intake) flushAtEnd(pushing context.Context, p *partition, left []*game) {
 	for left = append(left, p.removeListed()...); len(left) > 0 && pushing.Err() == nil; {
 		if left = s.pushAll(pushing, left); len(left) > 0 {
-			loop.Sleep(pushing, pushRetryDelay)
+			timer.Sleep(pushing, pushRetryDelay)
 		}
 		left = append(left, p.removeListed()...)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // ErrPaused says that the game's queue is paused.
@@ -31,7 +31,7 @@ func (s *Service) Drain(ctx context.Context, game string) error {
 		if err != nil || empty {
 			return err
 		}
-		loop.Sleep(ctx, drainInterval)
+		timer.Sleep(ctx, drainInterval)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("drain %s: %w", game, err)
 		}
@@ -43,7 +43,7 @@ func (s *Service) flushNow(ctx context.Context, g *game) (empty bool, err error)
 	if err := s.Admin.FlushNow(ctx, g.Game, s.Now()); err != nil {
 		return false, err
 	}
-	loop.Wake(g.partition.pollNow)
+	timer.Wake(g.partition.pollNow)
 	statuses, err := s.Admin.Status(ctx, []string{g.Game}, s.Now())
 	if err != nil || len(statuses) == 0 {
 		return false, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // finish reports what became of items of a batch. The batch ends unless items
@@ -43,6 +43,6 @@ func (s *sender) removeBatch(b *batch) {
 		b.game.partition.removeWaiting(b)
 		b.game.sending.addWaiting(-1)
 		s.countWaiting(b)
-		loop.Wake(b.game.partition.pollNow)
+		timer.Wake(b.game.partition.pollNow)
 	}
 }

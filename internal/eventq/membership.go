@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -56,7 +56,7 @@ func (m *membership) runHeartbeats(ctx context.Context) {
 	var p heartbeats
 	for ctx.Err() == nil {
 		m.sendHeartbeat(ctx, &p)
-		loop.Sleep(ctx, heartbeatInterval)
+		timer.Sleep(ctx, heartbeatInterval)
 	}
 }
 
@@ -97,7 +97,7 @@ func (m *membership) sendHeartbeat(ctx context.Context, p *heartbeats) {
 	}
 	m.view.Store(v)
 	for _, p := range m.partitions {
-		loop.Wake(p.pollNow)
+		timer.Wake(p.pollNow)
 	}
 }
 
@@ -134,13 +134,13 @@ func mixBits(h uint64) uint64 {
 // runMaintenance maintains the queues of this node's partitions in slow rounds,
 // until the context ends.
 func (m *membership) runMaintenance(ctx context.Context) {
-	loop.Sleep(ctx, 2*heartbeatInterval) // until the owners are known
+	timer.Sleep(ctx, 2*heartbeatInterval) // until the owners are known
 	for ctx.Err() == nil {
 		began := time.Now()
 		for _, p := range m.partitions {
 			m.maintainPartition(ctx, p)
 		}
-		loop.Sleep(ctx, max(maintenanceInterval-time.Since(began), heartbeatInterval))
+		timer.Sleep(ctx, max(maintenanceInterval-time.Since(began), heartbeatInterval))
 	}
 }
 
@@ -150,7 +150,7 @@ func (m *membership) maintainPartition(ctx context.Context, p *partition) {
 			return
 		}
 		m.maintainGame(ctx, g)
-		loop.Sleep(ctx, maintenancePause)
+		timer.Sleep(ctx, maintenancePause)
 	}
 }
 

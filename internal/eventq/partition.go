@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // partition is what the service keeps about the games of one partition.
@@ -37,7 +37,7 @@ func (p *partition) add(g *game) {
 	p.mu.Lock()
 	p.listed = append(p.listed, g)
 	p.mu.Unlock()
-	loop.Wake(p.hasItems)
+	timer.Wake(p.hasItems)
 }
 
 // removeDue returns the games whose push is due. The others stay listed.
@@ -52,7 +52,7 @@ func (p *partition) removeDue(now time.Time) (due []*game) {
 		return true
 	})
 	if len(p.listed) > 0 {
-		loop.Wake(p.hasItems)
+		timer.Wake(p.hasItems)
 	}
 	return due
 }
@@ -70,7 +70,7 @@ func (p *partition) addWaiting(b *batch) {
 	p.mu.Lock()
 	p.waiting = append(p.waiting, b)
 	p.mu.Unlock()
-	loop.Wake(p.pollNow)
+	timer.Wake(p.pollNow)
 }
 
 func (p *partition) removeWaiting(b *batch) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -39,12 +39,12 @@ func (s *sender) runPartition(ctx context.Context, p *partition) {
 // minimum time.
 func (p *partition) waitForPoll(ctx context.Context, wait time.Duration) {
 	shortest := min(minPollPause+time.Duration(p.lastDue)*pollPausePerGame, pollInterval)
-	loop.Sleep(ctx, shortest)
-	timer := time.NewTimer(wait - shortest)
-	defer timer.Stop()
+	timer.Sleep(ctx, shortest)
+	latest := time.NewTimer(wait - shortest)
+	defer latest.Stop()
 	select {
 	case <-p.pollNow:
-	case <-timer.C:
+	case <-latest.C:
 	case <-ctx.Done():
 	}
 }
@@ -98,6 +98,6 @@ func (s *sender) pushed(g *game, pushed PushResult) {
 	isFirst := pushed.Length > 0 && pushed.Length == pushed.Queued
 	isDueSoon := pushed.Length >= g.BatchSize || isFirst && g.FlushMS < pollInterval.Milliseconds()
 	if isDueSoon && s.members.owns(g.partition) {
-		loop.Wake(g.partition.pollNow)
+		timer.Wake(g.partition.pollNow)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const concurrentPushes = 64 // of a partition at a time
@@ -55,7 +55,7 @@ func (s *intake) afterPush(g *game, result PushResult) {
 	s.buffered.Add(-int64(len(g.buffer.push.Items)))
 	left := g.buffer.finishPush()
 	if left >= flushSize {
-		loop.Wake(g.partition.hasFullBuffer)
+		timer.Wake(g.partition.hasFullBuffer)
 	}
 	if left >= 0 {
 		g.partition.add(g)

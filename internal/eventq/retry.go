@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -65,7 +65,7 @@ func (s *sender) resumeWaiting(ctx context.Context, p *partition) time.Duration 
 		s.running.Go(func() {
 			s.resume(ctx, b)
 			b.isBusy.Store(false)
-			loop.Wake(p.pollNow)
+			timer.Wake(p.pollNow)
 		})
 	}
 	return max(wait, minPollPause)

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -69,6 +69,6 @@ func (s *sender) serve(ctx context.Context, g *game) {
 	if more {
 		s.dispatch(ctx, g)
 	} else if waitUntil(next, s.Now(), pollInterval) < pollInterval {
-		loop.Wake(g.partition.pollNow)
+		timer.Wake(g.partition.pollNow)
 	}
 }
