@@ -82,28 +82,28 @@ func (k *benchClients) close() error {
 	return err
 }
 
-// connectPlayer connects the player with a number. The node registers the player at the first
-// connection.
-func connectPlayer(ctx context.Context, url string, number int) (*players.Player, error) {
-	id := fmt.Sprintf("player_%d", number)
-	token, err := testenv.Token("player", id)
+// connectAs connects a client with a token of a role.
+func connectAs(ctx context.Context, d players.Dialer, url, role, id string) (*players.Player, error) {
+	token, err := testenv.Token(role, id)
 	if err != nil {
 		return nil, err
 	}
-	return players.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil)
+	return d.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil)
 }
 
+// connectPlayer connects the player with a number. The node registers the player at the first
+// connection.
+func connectPlayer(ctx context.Context, url string, number int) (*players.Player, error) {
+	return connectAs(ctx, players.Dialer{}, url, "player", fmt.Sprintf("player_%d", number))
+}
+
+// makeArena makes an arena with a new host, who joins it.
 func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *players.Player, made protocol.ArenaMade, err error) {
-	id := "host_" + rand.Text()
-	token, err := testenv.Token("host", id)
-	if err != nil {
+	if host, err = connectAs(ctx, players.Dialer{}, url, "host", "host_"+rand.Text()); err != nil {
 		return nil, made, err
 	}
-	if made, err = players.CreateArena(ctx, url, "demo", token, a); err != nil {
-		return nil, made, err
+	if made, err = players.CreateArena(ctx, url, "demo", host.Token, a); err == nil {
+		err = host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
 	}
-	if host, err = players.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil); err != nil {
-		return nil, made, err
-	}
-	return host, made, host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
+	return host, made, err
 }

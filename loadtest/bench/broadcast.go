@@ -152,13 +152,9 @@ func connectWatchers(ctx context.Context, url, code string, count int) (*watcher
 	connecting.SetLimit(64)
 	for i := range w.all {
 		connecting.Go(func() error {
-			id := "watcher_" + strconv.Itoa(i)
-			token, err := testenv.Token("host", id) // hosts need no row in the ledger
-			if err != nil {
-				return err
-			}
 			d := players.Dialer{LocalDialer: players.FromAddress(i / players.PerAddress), Buffer: 1024}
-			if w.all[i], err = d.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil); err != nil {
+			var err error // hosts need no row in the ledger
+			if w.all[i], err = connectAs(ctx, d, url, "host", "watcher_"+strconv.Itoa(i)); err != nil {
 				return err
 			}
 			return w.all[i].Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code, As: "spectator"})

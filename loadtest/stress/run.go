@@ -30,6 +30,8 @@ type run struct {
 	group   *players.Group
 	rejoins bool // at the end, the players of duels enter the queue once more
 
+	compared int // players whose stored sums finish has compared
+
 	playing     context.Context // of the players
 	stopPlaying context.CancelFunc
 }
@@ -71,9 +73,8 @@ func (r *run) dialer(n int) *net.Dialer {
 }
 
 // finish lets the players finish their matches, and checks everything that is stored.
-// One match and one player in so many as share says are read by themselves. It returns the
-// number of players whose sums were compared.
-func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
+// One match and one player in so many as share says are read by themselves.
+func (r *run) finish(ctx context.Context, share int) (err error) {
 	r.log("no new matches")
 	r.group.Stop()
 	r.group.Wait()
@@ -82,19 +83,19 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 	}
 	r.group.Disconnect()
 	if ctx.Err() != nil {
-		return 0, ctx.Err()
+		return ctx.Err()
 	}
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
-	if compared, err = stored.CheckStored(ctx); err != nil {
-		return compared, err
+	if r.compared, err = stored.CheckStored(ctx); err != nil {
+		return err
 	}
 	if posted := r.group.Posted.Load(); posted > 0 {
 		err = stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours)
 	}
 	r.log("everything is checked")
-	return compared, err
+	return err
 }
 
 // MaxLateMS is how late a step of a match may be by the contract.
@@ -114,7 +115,7 @@ type Report struct {
 
 // newReport starts the report of a run whose nodes have ended.
 func (r *run) newReport(program string) *Report {
-	return &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), nodes: r.cluster.nodes}
+	return &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), Compared: r.compared, nodes: r.cluster.nodes}
 }
 
 func (out *Report) finish(found *checker.Violations) *Report {
