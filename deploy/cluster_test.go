@@ -13,7 +13,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.AllowMoreTests()
+	testenv.Main(m)
+}
 
 // The script starts the servers that it prints, and stops all of them when it is
 // interrupted.

@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -33,8 +30,7 @@ func TestMain(m *testing.M) {
 	case "command":
 		main()
 	}
-	// Most of these tests wait two thirds of their time, for other processes and for matches.
-	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // the command line may say more
+	testenv.AllowMoreTests()
 	testenv.Main(m)
 }
 

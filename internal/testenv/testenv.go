@@ -1,10 +1,13 @@
 package testenv
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -105,6 +108,11 @@ func Main(m *testing.M) {
 	}
 	os.Exit(code)
 }
+
+// AllowMoreTests lets twice as many tests of a package run at the same time, unless the command
+// line says how many. TestMain calls it where the tests wait two thirds of their time, for
+// matches and for other processes.
+func AllowMoreTests() { _ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) }
 
 // findLeaks looks for leaked goroutines several times, because some end late. A Redis
 // client that dials a dead server checks only once a second whether its pool was
