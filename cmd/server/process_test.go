@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/cli"
+	"laststand/internal/config"
 	"laststand/internal/testenv"
 )
 
@@ -26,12 +27,18 @@ func TestMain(m *testing.M) {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(70)
 		}()
-		main()
+		os.Exit(cli.Program{Serve: serveBusily, Build: currentBuild().line()}.Run(os.Args[1:], cli.Output{Stdout: os.Stdout, Stderr: os.Stderr}))
 	case "command":
 		main()
 	}
 	testenv.AllowMoreTests()
 	testenv.Main(m)
+}
+
+// serveBusily serves without a limit of the scheduler's delay, because the tests share the processors.
+func serveBusily(c config.Config, output cli.Output) error {
+	c.Limits.MaxSchedulerLagMS = 0
+	return serveUntilSignal(c, output)
 }
 
 // command runs a command line in this process.
