@@ -112,18 +112,11 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket, listing *Listing) (o
 			}
 			listing = &next
 		}
-		for _, listed := range listing.Nearest {
-			if l.isClaimed(listed.ID) {
-				continue
-			}
-			candidate, err := listed.Decode()
-			if err != nil {
-				return nil, Activity{}, err
-			}
-			if l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
-				candidates = append(candidates, candidate)
-			}
+		found, err := l.findCandidates(t, listing.Nearest)
+		if err != nil {
+			return nil, Activity{}, err
 		}
+		candidates = append(candidates, found...)
 		if best, ok := pickOpponent(t, candidates, l.Now()); ok {
 			opponent = &best
 		}
@@ -133,6 +126,24 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket, listing *Listing) (o
 		}
 	}
 	return opponent, Activity{Ticket: t.ID}, nil
+}
+
+// findCandidates returns the listed tickets that no other try of this node is pairing, and with
+// which a duel has enough questions.
+func (l *Lobby) findCandidates(t Ticket, listed []ListedTicket) (candidates []Ticket, err error) {
+	for _, other := range listed {
+		if l.isClaimed(other.ID) {
+			continue
+		}
+		candidate, err := other.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
+			candidates = append(candidates, candidate)
+		}
+	}
+	return candidates, nil
 }
 
 // hasEnoughQuestions reports whether enough questions for a duel match a filter. Few
