@@ -13,7 +13,7 @@ import (
 // maxBundle is the largest number of items in a bundle. It is large, so that few
 // commands move a batch. It is small, so that little is moved twice when a batch
 // ends inside a bundle.
-const maxBundle = 32
+const maxBundle = 64
 
 // appendBundles appends items to the arguments of a script, in bundles as pop.lua
 // describes them. An id is escaped, so that it has neither blank nor line feed.
