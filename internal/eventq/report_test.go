@@ -331,3 +331,22 @@ func TestSlowGamesHoldUpNoOther(t *testing.T) {
 		}
 	})
 }
+
+// If very many items wait for a retry, a batch whose attempt fails is requeued.
+func TestWaitingItemsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = failAlways
+		n := w.service("n")
+		n.sender.waitingItems.Store(maxWaitingItems)
+		n.offer("a", 0, 10)
+		stop := w.run(n)
+		defer stop()
+		time.Sleep(1500 * time.Millisecond)
+		w.want("a", Counts{Offered: 10, Queued: 10})
+		if len(w.sink("a").allAttempts()) == 0 || n.sender.waitingItems.Load() != maxWaitingItems {
+			t.Error("it was not tried, or it waits")
+		}
+	})
+}
