@@ -90,6 +90,12 @@ func (b *batch) dropStale(now int64) {
 	b.items = fresh
 }
 
+// isStale drops the items that must not be sent, and reports whether none is left.
+func (b *batch) isStale(now int64) bool {
+	b.dropStale(now)
+	return len(b.items) == 0
+}
+
 // staleReason returns why an item must not be sent now, or "". An item from the
 // future was queued before the clock was set back. Its age is unknown.
 func (g *game) staleReason(item Item, now int64) Reason {

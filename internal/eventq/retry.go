@@ -78,7 +78,7 @@ func (s *sender) resume(ctx context.Context, b *batch) {
 		s.takeAgain(ctx, b)
 	case b.step == stepFinish:
 		s.finish(ctx, b)
-	case s.isStale(b):
+	case b.isStale(b.now(s.Now())):
 		b.unuse()
 		s.finish(ctx, b)
 	case now.Before(b.retryAt):
@@ -105,13 +105,6 @@ func (s *sender) takeAgain(ctx context.Context, b *batch) {
 	b.retryAt = time.Now()
 	b.requeueRest()
 	s.wait(ctx, b)
-}
-
-// isStale drops the stale items of a waiting batch, and reports whether none is
-// left.
-func (s *sender) isStale(b *batch) bool {
-	b.dropStale(b.now(s.Now()))
-	return len(b.items) == 0
 }
 
 // retry makes another attempt of a batch, if the queue allows it.

@@ -3,6 +3,7 @@ package eventq
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime/debug"
 	"time"
 )
@@ -37,8 +38,7 @@ func (s *sender) sendBatch(ctx context.Context, b *batch) (isDone bool) {
 // Items that are left wait for a retry.
 func (s *sender) sendMessage(ctx context.Context, b *batch) {
 	now := b.now(s.Now())
-	b.dropStale(now)
-	if len(b.items) == 0 {
+	if b.isStale(now) {
 		b.unuse()
 		return
 	}
@@ -68,17 +68,17 @@ func (s *sender) send(ctx context.Context, b *batch, now int64) (Outcome, time.D
 	defer cancel()
 	s.metrics.observeSend(b, now)
 	began := time.Now()
-	o := s.callSink(ctx, b.game, Batch{ID: b.sendID(), Game: b.game.Game, Items: b.items, Now: now})
+	o := b.game.callSink(ctx, s.Logger, Batch{ID: b.sendID(), Game: b.game.Game, Items: b.items, Now: now})
 	took := time.Since(began)
 	s.metrics.observeAnswer(o, took)
 	return o, took
 }
 
 // callSink calls the sink. A sink that panics has not sent the batch.
-func (s *sender) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
+func (g *game) callSink(ctx context.Context, log *slog.Logger, b Batch) (o Outcome) {
 	defer func() {
 		if recover() != nil { // the panic value may be personal data
-			s.Logger.Error("a sink panicked", "game", g.Game, "stack", string(debug.Stack()))
+			log.Error("a sink panicked", "game", g.Game, "stack", string(debug.Stack()))
 			o = Outcome{Code: "panic", Err: errors.New("the sink panicked")}
 		}
 	}()
