@@ -10,7 +10,7 @@ import (
 const (
 	flushDelay    = 20 * time.Millisecond  // an offered item waits at least this long for others
 	maxFlushDelay = 100 * time.Millisecond // and at most this long, if there are few items
-	flushSize     = 256                    // the push under way; it stays the same until the store has answered
+	flushSize     = 256                    // so many offered items are pushed at once
 	maxBuffered   = 200_000                // items of all games that are not pushed yet; one game may have half
 	bodyChunk     = 16 << 10               // bytes that are allocated together
 )

@@ -16,6 +16,6 @@
 // Queue.Finish (finish.go) or another attempt (retry.go). Start with behaviour.go,
 // queue.go and service.go.
 //
-// The package does no I/O. Redis is in redisqueue, the sinks are in sink
-// and nppa, and playerevents offers the events of this server's players.
+// The package does no I/O. Redis is in redisqueue, the sinks are in sink,
+// and playerevents offers the events of this server's players.
 package eventq

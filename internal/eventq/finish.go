@@ -8,9 +8,10 @@ import (
 )
 
 // finish reports what became of items of a batch. The batch ends unless items
-// are left, which stay in flight. If the store does not answer, the batch waits
-// and reports the same again.
-func (s *sender) finish(ctx context.Context, b *batch) {
+// are left, which stay in flight; then it returns true. If the store does not
+// answer, the batch waits and reports the same again. After false the caller no
+// longer owns the batch.
+func (s *sender) finish(ctx context.Context, b *batch) (hasMore bool) {
 	b.step = stepFinish
 	b.result.Left, b.result.Now = int64(len(b.items)), s.Now()
 	calling, cancel := callContext(ctx)
@@ -25,9 +26,11 @@ func (s *sender) finish(ctx context.Context, b *batch) {
 		s.wait(ctx, b)
 	case len(b.items) > 0:
 		b.step, b.result = stepSend, BatchResult{Batch: b.id}
+		return true
 	default:
 		s.removeBatch(b)
 	}
+	return false
 }
 
 // logLost logs a batch whose lease has ended. The store has counted it.

@@ -37,7 +37,7 @@ func newMembership(s *shared) *membership {
 }
 
 // owns reports whether this node sends the games of a partition. For a moment
-// two nodes may own it, which is harmless.
+// two nodes may own it; then they mix the order of a game's items.
 func (m *membership) owns(p *partition) bool { return m.view.Load().owned[p.index] }
 
 func (m *membership) duty() (partitions []int, alive []string) {

@@ -26,10 +26,8 @@ func (s *sender) wait(ctx context.Context, b *batch) {
 			b.game.sending.coolDown(backoff(maxAttempts))
 			b.requeue()
 		}
-		if len(b.result.Requeue) > 0 {
-			if s.finish(ctx, b); b.step != stepSend {
-				return
-			}
+		if len(b.result.Requeue) > 0 && !s.finish(ctx, b) {
+			return
 		}
 	} else {
 		b.retryAt = time.Now().Add(retryInterval)
@@ -54,7 +52,7 @@ func (s *sender) countWaiting(b *batch) {
 func (s *sender) resumeWaiting(ctx context.Context, p *partition) time.Duration {
 	wait := idlePollInterval
 	for _, b := range p.copyWaiting() {
-		if b.isBusy.Load() {
+		if b.isBusy.Load() || b.step == stepNone {
 			continue
 		}
 		if until := time.Until(b.nextStepAt()); until > 0 {
@@ -176,7 +174,9 @@ func (s *sender) requeueBatch(ctx context.Context, b *batch) {
 	case stepTake:
 		s.takeAgain(ctx, b)
 	case stepFinish:
-		s.finish(ctx, b)
+		if !s.finish(ctx, b) {
+			return
+		}
 	}
 	if b.step == stepSend {
 		b.dropStale(b.now(s.Now()))
