@@ -41,7 +41,7 @@ if kept < items then
   end
 end
 for _, bundle in ipairs(bundles) do
-  if string.byte(bundle) ~= 48 then redis.call('RPUSH', KEYS[3], bundle) end -- not '0'
+  if string.sub(bundle, 1, 1) ~= '0' then redis.call('RPUSH', KEYS[3], bundle) end
 end
 if kept > 0 then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
 for i in pairs(keep) do redis.call('ZADD', KEYS[5], now, ids[i]) end

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,21 @@ func TestItemsComeOutAsTheyWentIn(t *testing.T) {
 		}
 		if got := l.take("b1").Items; !reflect.DeepEqual(got, want) {
 			l.Errorf("took %+v, want %+v", got, want)
+		}
+	})
+}
+
+// A push may be larger than what the stack of the embedded Redis holds.
+func TestALargePushIsStored(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.terms.MaxLen = 1000
+		items := l.postedItems(ids(0, 300)...)
+		for i := range items {
+			items[i].Body = []byte(`{"data":"` + strings.Repeat("x", 200) + `"}`)
+		}
+		checkPushed(t, l.push(items), eventq.PushResult{Queued: 300, Length: 300})
+		if got, err := l.Peek(l.Context(), l.terms.Game, 300); err != nil || !reflect.DeepEqual(got, items) {
+			l.Errorf("peeked %d items, %v", len(got), err)
 		}
 	})
 }
