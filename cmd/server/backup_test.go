@@ -85,6 +85,11 @@ func (v *viewReader) fill() {
 		webhooks, _ := v.run(0, "webhooks", "list")
 		return strings.Contains(webhooks, "410 Gone") && !strings.Contains(tasks, "waiting") && !strings.Contains(tasks, "claimed")
 	})
+	waitUntil(v.t, "the new key signs", func() bool {
+		keys, _ := v.run(0, "keys", "list", "--game=demo")
+		newest := strings.Split(keys, "\n")[1]
+		return strings.Contains(newest, "true")
+	})
 	waitUntil(v.t, "the answers are in the ledger", func() bool {
 		return sumMetric(v.t, v.opsURL, "laststand_answers_waiting_matches") == 0
 	})

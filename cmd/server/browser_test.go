@@ -131,7 +131,8 @@ func TestANewcomerPlaysTheBotInTheBrowser(t *testing.T) {
 	if !ok {
 		return
 	}
-	node := startNodeWithEveryKind(t, strings.Replace(everyKindConfig, "questions: 5", "questions: 2", 1)) // because the bot thinks long
+	config := strings.NewReplacer("questions: 5", "questions: 2", "reveal_ms: 1500", "reveal_ms: 5000") // the bot thinks long, and the page must show each result
+	node := startNodeWithEveryKind(t, config.Replace(everyKindConfig))
 	b := newBrowser(t, chromium)
 	p := b.open(node.url)
 	b.checkForbiddenActions(node.url)
