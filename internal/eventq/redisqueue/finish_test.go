@@ -82,6 +82,30 @@ func TestItemsGoBackToTheHead(t *testing.T) {
 	})
 }
 
+// The largest batch can be dropped with all its ids, or requeued. Redis and the embedded one
+// limit the arguments of a call in a script.
+func TestTheLargestBatchIsFinished(t *testing.T) {
+	each(t, func(l *queueTest) {
+		const most = 16 * eventq.MaxBatch
+		l.terms.MaxLen, l.terms.BatchSize = 2*most, eventq.MaxBatch
+		for first := 0; first < most; first += 1024 {
+			l.push(l.postedItems(ids(first, 1024)...))
+		}
+		takeAll := func(batch string) []eventq.Item {
+			taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 16, Node: "n1", Pool: "shared", Now: l.now, Lease: 20_000})
+			if err != nil || len(taken.Items) != most {
+				l.Fatalf("took %d items, %v", len(taken.Items), err)
+			}
+			return taken.Items
+		}
+		l.finish(eventq.BatchResult{Batch: "b1", Requeue: takeAll("b1")})
+		takeAll("b2")
+		l.finish(eventq.BatchResult{Batch: "b2", Dropped: dropCounts{eventq.RetriesExhausted: most}, ForgetIDs: ids(0, most)})
+		l.remembered()
+		l.count(eventq.Counts{Offered: most, Dropped: dropCounts{eventq.RetriesExhausted: most}})
+	})
+}
+
 func TestABatchThatWasNotSentReturnsItsToken(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 1
