@@ -68,8 +68,8 @@ func (c *sendState) untilTake() time.Duration {
 	return rest
 }
 
-// class returns which share of the workers serves the game. Nobody's share
-// limits a game that is hot or behind; it has few workers.
+// class returns which share of the workers serves the game. No share limits a game
+// that is hot or behind: its number of workers has a bound of its own.
 func (g *game) class() string {
 	c := &g.sending
 	c.mu.Lock()

@@ -90,8 +90,8 @@ func (l *localMatch) knowsAnswers() bool {
 }
 
 // nextAnswer prepares a judged answer to the open question of a duel for a step. view is the
-// duel with that answer. It has records and totals only if all have answered. known is false
-// if this node does not know all other answers, or if the store must decide about this one.
+// duel with that answer, with records and totals only if all have answered. If known is false,
+// this node does not know all other answers, or the store must decide about this one.
 func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,9 +13,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-// The benchmarks of this folder measure parts of a node on real services, which they start for
-// themselves: settlement and leaderboards (boards_test.go), the behaviour queue
-// (behaviours_test.go), the task queue (tasks_test.go) and the timing wheel (timers_test.go). docs/PERFORMANCE.md has the current figures.
+// The benchmarks of this folder measure parts of a node on real services, which they start
+// themselves. The files are named after the parts: boards_test.go measures settlement and
+// leaderboards, and behaviours_test.go, tasks_test.go and timers_test.go what their names say.
+// docs/PERFORMANCE.md has the current figures.
 //
 //	go test -run '^$' -bench 'Settle|Read|Roll' -benchtime 1x -timeout 60m ./loadtest/bench
 

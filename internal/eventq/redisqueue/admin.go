@@ -12,8 +12,8 @@ import (
 	"laststand/internal/redisx"
 )
 
-// maxDropped is how many items one script drops, as Redis serves nothing else
-// meanwhile.
+// maxDropped is how many items one script drops. While a script runs, Redis serves
+// nothing else.
 const maxDropped = 1000
 
 // Peek implements eventq.Admin.
