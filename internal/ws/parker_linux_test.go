@@ -87,7 +87,7 @@ func TestParkedSessionsCanEnd(t *testing.T) {
 		"token expired":                 {4401, func(_ *client, p string) { se := n.session(p); se.claims.ExpiresAt = 0; se.sendHeartbeat() }},
 		"idle":                          {1013, func(_ *client, p string) { n.session(p).lastRequest.Store(0); n.CloseIdle() }},
 		"aborted":                       {0, func(_ *client, p string) { n.session(p).abort() }},
-		"write failed":                  {0, func(_ *client, p string) { n.session(p).conn.Close(); n.session(p).Push("", []byte("{}")) }},
+		"write failed":                  {0, func(_ *client, p string) { se := n.session(p); se.conn.Close(); se.Push("", []byte("{}")) }},
 		"disconnected":                  {0, func(c *client, _ string) { c.disconnect() }},
 		"close frame": {1000, func(c *client, _ string) {
 			_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(clientTimeout))
