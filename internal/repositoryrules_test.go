@@ -42,6 +42,7 @@ type packageRule struct {
 var packageRules = map[string]packageRule{
 	"internal/protocol": {layerBase, nil},
 	"internal/timer":    {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
+	"internal/metric":   {layerBase, []string{"github.com/prometheus/client_golang/prometheus"}},
 	"internal/nickname": {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
 	"internal/quiz":                {layerGame, []string{"golang.org/x/text"}},

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/ledger"
+	"laststand/internal/metric"
 	"laststand/internal/redisstore"
 	"laststand/internal/timer"
 )
@@ -45,9 +45,7 @@ func (n *node) newLedgerWatch() *ledgerWatch {
 	return &ledgerWatch{
 		position: n.ledger.Position, mark: redisstore.NewLedgerMark(n.redis.Client), offerResults: n.matches.OfferAgain,
 		refresh: n.refreshCopies, now: n.now, log: n.log,
-		wentBack: promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
-			Name: "laststand_ledger_rollbacks_total", Help: "Restores and promotions of a standby after which this node found that the ledger may have lost data.",
-		}),
+		wentBack: metric.For(n.registry, "laststand_ledger_").Counter("rollbacks_total", "Restores and promotions of a standby after which this node found that the ledger may have lost data."),
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/time/rate"
 
 	"laststand/internal/config"
 	"laststand/internal/httpserver"
+	"laststand/internal/metric"
 	"laststand/internal/overload"
 	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
@@ -54,9 +54,7 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 		MaxConnections: maxConnections(limits.Connections), MaxPerAddress: maxPerAddress,
 		HeaderTimeout: 5 * time.Second, OnRefusal: func(rule string) bool { return rules[rule].Refuse() },
 	})
-	promauto.With(n.registry).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_connections", Help: "Connections to --listen, websockets and others.",
-	}, func() float64 { return float64(limited.OpenConnections()) })
+	metric.For(n.registry, "laststand_").GaugeFunc("connections", "Connections to --listen, websockets and others.", func() float64 { return float64(limited.OpenConnections()) })
 	return limited
 }
 
@@ -129,9 +127,7 @@ func warnOfExposedOperations(address net.Addr, log *slog.Logger) {
 // is empty, the address is probably a load balancer: the function counts the refusal and logs
 // one warning.
 func newSingleAddressWarning(proxies []string, registry prometheus.Registerer, log *slog.Logger) func(netip.Addr) {
-	refusals := promauto.With(registry).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
-	})
+	refusals := metric.For(registry, "laststand_").Counter("ws_single_address_refusals_total", "Websockets refused because all websockets come from one private address while trusted_proxies is empty.")
 	var once sync.Once
 	return func(from netip.Addr) {
 		if len(proxies) > 0 || !isPrivate(from) {
@@ -157,9 +153,7 @@ func isPrivate(a netip.Addr) bool {
 // as one address.
 func trustedProxies(proxies []string, registry prometheus.Registerer, log *slog.Logger) *httpserver.TrustedProxies {
 	trusted, _ := httpserver.ParseTrustedProxies(proxies) // validate checked it
-	ignored := promauto.With(registry).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_untrusted_forwarded_headers_total", Help: "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.",
-	})
+	ignored := metric.For(registry, "laststand_").Counter("untrusted_forwarded_headers_total", "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.")
 	logging := rate.Sometimes{First: 3, Interval: 10 * time.Minute}
 	trusted.OnUntrustedForward = func(peer netip.Addr) {
 		ignored.Inc()

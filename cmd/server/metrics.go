@@ -3,28 +3,21 @@ package main
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/metric"
 	"laststand/internal/timer"
 )
 
 // registerBuildInfo adds laststand_build_info, a gauge that is always 1 and whose
 // labels describe the program.
 func registerBuildInfo(registry prometheus.Registerer, b build) {
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name:        "laststand_build_info",
-		Help:        "Always 1. The labels are the version, the Go version and the commit of the server.",
-		ConstLabels: prometheus.Labels{"version": b.version, "go_version": b.goVersion, "revision": b.revision},
-	}, func() float64 { return 1 }))
+	labels := prometheus.Labels{"version": b.version, "go_version": b.goVersion, "revision": b.revision}
+	metric.For(registry, "laststand_").With(labels).GaugeFunc("build_info", "Always 1. The labels are the version, the Go version and the commit of the server.", func() float64 { return 1 })
 }
 
 // newUnreplicatedWinsCounter counts the winners of buzzer questions that the server announced
 // before a replica had the answer.
 func newUnreplicatedWinsCounter(r prometheus.Registerer) func() {
-	c := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "laststand_match_unreplicated_wins_total",
-		Help: "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.",
-	})
-	r.MustRegister(c)
-	return c.Inc
+	return metric.For(r, "laststand_match_").Counter("unreplicated_wins_total", "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.").Inc
 }
 
 func registerTimerMetrics(r prometheus.Registerer, w *timer.Wheel) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -16,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"laststand/internal/match"
+	"laststand/internal/metric"
 	"laststand/internal/settle"
 	"laststand/internal/webhook"
 )
@@ -35,9 +35,7 @@ type tracing struct {
 
 // newTracing returns the tracing of a node. It makes no connection yet.
 func newTracing(ctx context.Context, n *node) (tracing, error) {
-	spans := promauto.With(n.registry).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_trace_spans_total", Help: "Spans of traces by outcome: ended at this node, sent to the collector, failed to be sent. The rest waits or was dropped because too many waited.",
-	}, []string{"outcome"})
+	spans := metric.For(n.registry, "laststand_trace_").Counters("spans_total", "Spans of traces by outcome: ended at this node, sent to the collector, failed to be sent. The rest waits or was dropped because too many waited.", "outcome")
 	endpoint := n.config.Secret(n.config.Tracing.Endpoint)
 	if endpoint == "" {
 		return tracing{tracer: noop.NewTracerProvider().Tracer("")}, nil

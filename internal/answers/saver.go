@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/match"
+	"laststand/internal/metric"
 	"laststand/internal/timer"
 )
 
@@ -186,26 +186,11 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
-	factory := promauto.With(registerer)
-	m := &metrics{
-		waiting: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_answers_waiting_matches", Help: "Settled matches whose answers are not in the ledger yet.",
-		}),
-		saved: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_answers_copies_total", Help: "Answers that this node copied to the ledger; an answer counts again if the copy is repeated.",
-		}),
-		lost: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_answers_losses_total", Help: "Matches, players or answers that never reach the ledger, by reason.",
-		}, []string{"reason"}),
-		failures: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_answers_failures_total", Help: "Attempts to copy answers that failed and are repeated, by reason.",
-		}, []string{"reason"}),
+	factory := metric.For(registerer, "laststand_answers_")
+	return &metrics{
+		waiting:  factory.Gauge("waiting_matches", "Settled matches whose answers are not in the ledger yet."),
+		saved:    factory.Counter("copies_total", "Answers that this node copied to the ledger; an answer counts again if the copy is repeated."),
+		lost:     factory.CountersOf("losses_total", "Matches, players or answers that never reach the ledger, by reason.", "reason", reasonExpired, reasonNoStanding, reasonUnreadable),
+		failures: factory.CountersOf("failures_total", "Attempts to copy answers that failed and are repeated, by reason.", "reason", reasonUnreadable, reasonNotSettled, reasonRefused, reasonUnavailable),
 	}
-	for _, reason := range []string{reasonExpired, reasonNoStanding, reasonUnreadable} {
-		m.lost.WithLabelValues(reason)
-	}
-	for _, reason := range []string{reasonUnreadable, reasonNotSettled, reasonRefused, reasonUnavailable} {
-		m.failures.WithLabelValues(reason)
-	}
-	return m
 }

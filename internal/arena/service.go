@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/match"
+	"laststand/internal/metric"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
@@ -152,13 +152,9 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	factory := promauto.With(r)
+	factory := metric.For(r, "laststand_arena_")
 	return &metrics{
-		creations: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_arena_creations_total", Help: "Requests to create an arena, by outcome.",
-		}, []string{"outcome"}),
-		joins: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_arena_joins_total", Help: "Requests to join an arena, by outcome.",
-		}, []string{"outcome"}),
+		creations: factory.Counters("creations_total", "Requests to create an arena, by outcome.", "outcome"),
+		joins:     factory.Counters("joins_total", "Requests to join an arena, by outcome.", "outcome"),
 	}
 }

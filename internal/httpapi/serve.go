@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"laststand/internal/httpserver"
+	"laststand/internal/metric"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
@@ -133,15 +133,10 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	factory := promauto.With(r)
+	factory := metric.For(r, "laststand_http_")
 	return &metrics{
-		requests: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_http_requests_total", Help: "HTTP requests by route, method and status code; code 499 means that the client closed the request.",
-		}, []string{"route", "method", "code"}),
-		seconds: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "laststand_http_request_duration_seconds", Help: "Duration of an HTTP request from its headers to the end of the answer.",
-			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5},
-		}, []string{"route"}),
+		requests: factory.Counters("requests_total", "HTTP requests by route, method and status code; code 499 means that the client closed the request.", "route", "method", "code"),
+		seconds:  factory.Histograms("request_duration_seconds", "Duration of an HTTP request from its headers to the end of the answer.", []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5}, "route"),
 	}
 }
 

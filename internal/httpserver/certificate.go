@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"laststand/internal/metric"
 	"laststand/internal/timer"
 )
 
@@ -45,22 +45,17 @@ func CheckCertificate(cert, key string) error {
 
 // OpenCertificate reads a certificate and its key from its files. It returns an error if they are not valid.
 func OpenCertificate(config CertificateConfig) (*Certificate, error) {
-	factory := promauto.With(config.Registry)
+	factory := metric.For(config.Registry, "laststand_tls_")
 	pair := &Certificate{
 		CertificateConfig: config,
-		expiry: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_tls_certificate_expiry_timestamp_seconds", Help: "Unix time when the certificate in use expires.",
-		}),
-		loads: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_tls_certificate_loads_total", Help: "Loads of changed certificate files, by outcome; after a failed load the previous certificate stays in use.",
-		}, []string{"outcome"}),
+		expiry:            factory.Gauge("certificate_expiry_timestamp_seconds", "Unix time when the certificate in use expires."),
+		loads:             factory.CountersOf("certificate_loads_total", "Loads of changed certificate files, by outcome; after a failed load the previous certificate stays in use.", "outcome", "failed"),
 	}
 	loaded, files, err := loadCertificate(config.Cert, config.Key)
 	if err != nil {
 		return nil, err
 	}
 	pair.files = files
-	pair.loads.WithLabelValues("failed")
 	pair.setCurrent(loaded)
 	return pair, nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"laststand/internal/metric"
 	"laststand/internal/protocol"
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 // New returns a server. The caller serves a listener with it, and adds TLS if
 // needed.
 func New(config Config) *http.Server {
-	errorCounter := newListenerCounter(config, "laststand_http_connection_errors_total", "Errors of HTTP connections, by listener and kind.", "kind")
+	errorCounter := newListenerCounter(config, "connection_errors_total", "Errors of HTTP connections, by listener and kind.", "kind")
 	return &http.Server{
 		Handler:           newGuard(config),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
@@ -65,18 +65,13 @@ func newGuard(config Config) *guard {
 	if config.IsTLS == nil {
 		config.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	g := &guard{config.Handler, config.IsTLS, newListenerCounter(config, "laststand_http_oversized_requests_total", "Requests refused because their URL or headers are too large, by listener and reason.", "reason")}
-	for _, reason := range []string{"url", "headers"} {
-		g.refused.WithLabelValues(reason)
-	}
-	return g
+	return &guard{config.Handler, config.IsTLS, newListenerCounter(config, "oversized_requests_total", "Requests refused because their URL or headers are too large, by listener and reason.", "reason", "url", "headers")}
 }
 
 // newListenerCounter returns a counter with the listener's name as a label, so
 // that several servers can use the same metric.
-func newListenerCounter(config Config, name, help, label string) *prometheus.CounterVec {
-	registry := prometheus.WrapRegistererWith(prometheus.Labels{"listener": config.Name}, config.Registry)
-	return promauto.With(registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+func newListenerCounter(config Config, name, help, label string, values ...string) *prometheus.CounterVec {
+	return metric.For(config.Registry, "laststand_http_").With(prometheus.Labels{"listener": config.Name}).CountersOf(name, help, label, values...)
 }
 
 // hstsOneYear makes browsers use only TLS for this host, for a year (RFC 6797).

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 // refusalReason is a reason for refusing a token, with its label in metrics.
@@ -34,13 +35,11 @@ func findReason(err error) *refusalReason {
 
 // newRefusalCounter registers the counter of refused tokens.
 func newRefusalCounter(r prometheus.Registerer) *prometheus.CounterVec {
-	counter := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_token_refusals_total", Help: "Tokens that this node refused, by reason.",
-	}, []string{"reason"})
+	var labels []string
 	for _, reason := range refusalReasons {
-		counter.WithLabelValues(reason.label)
+		labels = append(labels, reason.label)
 	}
-	return counter
+	return metric.For(r, "laststand_").CountersOf("token_refusals_total", "Tokens that this node refused, by reason.", "reason", labels...)
 }
 
 type revocationMetrics struct {
@@ -50,18 +49,12 @@ type revocationMetrics struct {
 }
 
 func newRevocationMetrics(r prometheus.Registerer, now func() int64) *revocationMetrics {
-	factory := promauto.With(r)
+	factory := metric.For(r, "laststand_")
 	m := &revocationMetrics{
-		revocations: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "laststand_bans", Help: "Bans, revocations and erasures in force that this node knows, by kind.",
-		}, []string{"kind"}),
-		failures: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_bans_read_failures_total", Help: "Reads of bans and revocations that failed; those that the node knows stay in force.",
-		}),
+		revocations: factory.Gauges("bans", "Bans, revocations and erasures in force that this node knows, by kind.", "kind"),
+		failures:    factory.Counter("bans_read_failures_total", "Reads of bans and revocations that failed; those that the node knows stay in force."),
 	}
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_bans_lag_seconds", Help: "Time since this node last knew all bans and revocations.",
-	}, func() float64 { return float64(now()-m.readAt.Load()) / 1000 })
+	factory.GaugeFunc("bans_lag_seconds", "Time since this node last knew all bans and revocations.", func() float64 { return float64(now()-m.readAt.Load()) / 1000 })
 	m.setCounts(nil)
 	return m
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"laststand/internal/metric"
 	"laststand/internal/nickname"
 )
 
@@ -17,28 +17,23 @@ type nameMetrics struct {
 }
 
 func newNameMetrics(r prometheus.Registerer, views map[string]*nameView, timeSinceRead func() time.Duration) *nameMetrics {
-	factory := promauto.With(r)
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return factory.NewCounterVec(prometheus.CounterOpts{Name: "laststand_name_filter_" + name, Help: help}, labels)
-	}
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_name_filter_lag_seconds", Help: "Time since this node last read the ledger for the name filters.",
-	}, func() float64 { return timeSinceRead().Seconds() })
+	factory := metric.For(r, "laststand_name_filter_")
+	factory.GaugeFunc("lag_seconds", "Time since this node last read the ledger for the name filters.", func() float64 { return timeSinceRead().Seconds() })
 	for _, view := range views {
 		view.register(factory)
 	}
 	return &nameMetrics{
-		builds:    counter("builds_total", "Name filters built from the ledger, by reason.", "game", "reason"),
-		snapshots: counter("snapshots_total", "Snapshots of name filters that this node read or wrote, by outcome.", "outcome"),
-		failures:  counter("read_failures_total", "Reads of the ledger for the name filters that failed.").WithLabelValues(),
+		builds:    factory.Counters("builds_total", "Name filters built from the ledger, by reason.", "game", "reason"),
+		snapshots: factory.Counters("snapshots_total", "Snapshots of name filters that this node read or wrote, by outcome.", "outcome"),
+		failures:  factory.Counter("read_failures_total", "Reads of the ledger for the name filters that failed."),
 	}
 }
 
 // register registers the metrics of one view. Those of the filter are 0 until it is loaded.
-func (v *nameView) register(factory promauto.Factory) {
+func (v *nameView) register(factory metric.Factory) {
 	gauge := func(name, help string, labels prometheus.Labels, read func(*nickname.Filter) float64) {
 		labels["game"] = v.game
-		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_name_filter_" + name, Help: help, ConstLabels: labels}, func() float64 {
+		factory.With(labels).GaugeFunc(name, help, func() float64 {
 			if filter := v.active.Load(); filter != nil {
 				return read(filter)
 			}
@@ -46,11 +41,9 @@ func (v *nameView) register(factory promauto.Factory) {
 		})
 	}
 	for result, count := range v.lookups {
-		factory.NewCounterFunc(prometheus.CounterOpts{
-			Name:        "laststand_name_filter_lookups_total",
-			Help:        "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).",
-			ConstLabels: prometheus.Labels{"game": v.game, "answer": string(result)},
-		}, func() float64 { return float64(count.Load()) })
+		factory.With(prometheus.Labels{"game": v.game, "answer": string(result)}).CounterFunc("lookups_total",
+			"Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).",
+			func() float64 { return float64(count.Load()) })
 	}
 	gauge("names", "Names in the filter, including those that no player has any more.", prometheus.Labels{}, func(f *nickname.Filter) float64 { return float64(f.Len()) })
 	gauge("capacity", "Names that the filter is sized for.", prometheus.Labels{}, func(f *nickname.Filter) float64 { return float64(f.Cap()) })
@@ -81,13 +74,10 @@ const (
 )
 
 func newNicknameMetrics(r prometheus.Registerer) nicknameMetrics {
-	factory := promauto.With(r)
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return factory.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "nickname", Name: name, Help: help}, append([]string{"game"}, labels...))
-	}
+	factory := metric.For(r, "laststand_nickname_")
 	return nicknameMetrics{
-		refusals: counter("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
-			"offered (just suggested to another player).", "reason"),
-		failedSuggestions: counter("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "reason"),
+		refusals: factory.Counters("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
+			"offered (just suggested to another player).", "game", "reason"),
+		failedSuggestions: factory.Counters("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "game", "reason"),
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 const (
@@ -40,7 +41,7 @@ const (
 // newDayClocks makes the clocks. startMS is the time of this process, epoch ms; if there
 // is a cluster time, that is used instead.
 func newDayClocks(config Config, startMS int64) *dayClocks {
-	factory, startTime := promauto.With(config.Registry), time.Now()
+	factory, startTime := metric.For(config.Registry, "laststand_ledger_"), time.Now()
 	d := &dayClocks{clusterTime: config.ClusterTime, blockedDays: map[string]string{}}
 	if config.ClusterTime != nil {
 		startMS = config.ClusterTime()
@@ -48,12 +49,8 @@ func newDayClocks(config Config, startMS int64) *dayClocks {
 	if config.ClusterTime != nil || config.clockSQL == "" {
 		d.processTime = func() int64 { return startMS + time.Since(startTime).Milliseconds() }
 	}
-	d.blockedGauge = factory.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "laststand_ledger_day_blocked", Help: "1 while the server does not start the game's next day because the clocks disagree, else 0.",
-	}, []string{"game"})
-	d.blocksCounter = factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_ledger_day_blocks_total", Help: "Times that the server started to block a game's next day, by reason.",
-	}, []string{"reason"})
+	d.blockedGauge = factory.Gauges("day_blocked", "1 while the server does not start the game's next day because the clocks disagree, else 0.", "game")
+	d.blocksCounter = factory.Counters("day_blocks_total", "Times that the server started to block a game's next day, by reason.", "reason")
 	return d
 }
 

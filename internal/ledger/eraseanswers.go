@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/answers"
 	"laststand/internal/match"
+	"laststand/internal/metric"
 )
 
 // errErasureTaken means that another node works on an erasure or has completed it.
@@ -122,10 +122,7 @@ func (a *Accounts) eraseGiven(ctx context.Context, tx *transaction, game string,
 }
 
 func newEmptiedBlocks(r prometheus.Registerer) prometheus.Counter {
-	return promauto.With(r).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_ledger_malformed_answer_blocks_total",
-		Help: "Malformed blocks of answers that an erasure of a player has emptied.",
-	})
+	return metric.For(r, "laststand_ledger_").Counter("malformed_answer_blocks_total", "Malformed blocks of answers that an erasure of a player has emptied.")
 }
 
 // lockAnswers locks a block and returns its answers.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/metric"
 	"laststand/internal/taskqueue"
 )
 
@@ -26,9 +26,7 @@ type entryWriter struct {
 func newEntryWriter(db *database, config Config) *entryWriter {
 	return &entryWriter{
 		database: db, timeZones: config.TimeZones, events: config.Events, dayClocks: newDayClocks(config, time.Now().UnixMilli()),
-		droppedEvents: promauto.With(config.Registry).NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ledger_event_enqueue_failures_total", Help: "Events lost because the task queue refused their tasks; the log has the reason.",
-		}, []string{"game"}),
+		droppedEvents: metric.For(config.Registry, "laststand_ledger_").Counters("event_enqueue_failures_total", "Events lost because the task queue refused their tasks; the log has the reason.", "game"),
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/identity"
+	"laststand/internal/metric"
 	"laststand/internal/timer"
 )
 
@@ -30,9 +30,7 @@ type registration struct {
 
 // newRegistrationBatcher returns the Batcher that inserts the players of devices together.
 func newRegistrationBatcher(workers int, r prometheus.Registerer, admit func(context.Context, []*registration) error) *timer.Batcher[*registration] {
-	sizes := promauto.With(r).NewHistogram(prometheus.HistogramOpts{
-		Name: "laststand_ledger_registration_batch_size", Help: "New players per registration transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
-	})
+	sizes := metric.For(r, "laststand_ledger_").Histogram("registration_batch_size", "New players per registration transaction.", prometheus.ExponentialBuckets(1, 2, 9))
 	return &timer.Batcher[*registration]{
 		MaxBatch: maxRegistrationBatch, Workers: workers, Timeout: registrationTimeout, CanSplit: isCausedByOnePlayer,
 		Run: func(ctx context.Context, batch []*registration) error {

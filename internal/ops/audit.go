@@ -12,10 +12,10 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
+	"laststand/internal/metric"
 	"laststand/internal/protocol"
 )
 
@@ -41,13 +41,8 @@ const (
 )
 
 func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
-	audits := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_admin_audit_total", Help: "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
-	}, []string{"outcome"})
-	for _, outcome := range []string{auditDone, auditRefused, auditFailed, auditWriteFailed, auditIncomplete} {
-		audits.WithLabelValues(outcome)
-	}
-	return audits
+	return metric.For(r, "laststand_admin_").CountersOf("audit_total", "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
+		"outcome", auditDone, auditRefused, auditFailed, auditWriteFailed, auditIncomplete)
 }
 
 // auditor writes the audit log and lists its entries.

@@ -4,7 +4,8 @@ import (
 	"cmp"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 // LimiterConfig configures a limiter.
@@ -36,17 +37,15 @@ func (l *Limiter) NewRule(config RuleConfig) *Rule {
 		return nil
 	}
 	config.Burst = cmp.Or(config.Burst, config.Limit)
+	metrics := l.metricsOf(config.Name)
 	rule := &Rule{
 		Cap: l.NewCap(config.Name), config: config,
-		allowed:     l.newCounter(config.Name, "passes_total", "Requests that a limit let through."),
-		storeErrors: l.newCounter(config.Name, "store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
+		allowed:     metrics.Counter("passes_total", "Requests that a limit let through."),
+		storeErrors: metrics.Counter("store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
 	}
-	evicted := l.newCounter(config.Name, "evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys.")
+	evicted := metrics.Counter("evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys.")
 	rule.buckets = newBucketTable(l.config.MaxKeys, config, evicted.Inc)
-	promauto.With(l.config.Registry).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
-		ConstLabels: prometheus.Labels{"rule": config.Name},
-	}, func() float64 { return float64(rule.buckets.len()) })
+	metrics.GaugeFunc("keys", "Addresses, players and other keys that a limit remembers at this node.", func() float64 { return float64(rule.buckets.len()) })
 	if config.ClusterWide {
 		rule.store = l.config.Store
 	}
@@ -55,18 +54,17 @@ func (l *Limiter) NewRule(config RuleConfig) *Rule {
 
 // NewCap returns a Cap. Its name must differ from the names of all rules.
 func (l *Limiter) NewCap(name string) *Cap {
+	metrics := l.metricsOf(name)
 	return &Cap{
 		dryRun:      l.config.IsDryRun(name),
-		refused:     l.newCounter(name, "refusals_total", "Requests that a limit refused."),
-		wouldRefuse: l.newCounter(name, "dry_run_refusals_total", "Requests that a limit in dry run (limits.dry_run) would have refused."),
+		refused:     metrics.Counter("refusals_total", "Requests that a limit refused."),
+		wouldRefuse: metrics.Counter("dry_run_refusals_total", "Requests that a limit in dry run (limits.dry_run) would have refused."),
 	}
 }
 
-// newCounter returns a counter of one rule.
-func (l *Limiter) newCounter(rule, name, help string) prometheus.Counter {
-	return promauto.With(l.config.Registry).NewCounter(prometheus.CounterOpts{
-		Namespace: "laststand", Subsystem: "limit", Name: name, Help: help, ConstLabels: prometheus.Labels{"rule": rule},
-	})
+// metricsOf returns the factory of the metrics of a rule.
+func (l *Limiter) metricsOf(rule string) metric.Factory {
+	return metric.For(l.config.Registry, "laststand_limit_").With(prometheus.Labels{"rule": rule})
 }
 
 // Cap counts the refusals of a limit that another type computes, such as a maximum of

@@ -2,7 +2,8 @@ package overload
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 type shedderMetrics struct {
@@ -12,29 +13,19 @@ type shedderMetrics struct {
 }
 
 func newShedderMetrics(config ShedderConfig) shedderMetrics {
-	factory := promauto.With(config.Registry)
-	gauge := func(name, help string) prometheus.Gauge {
-		return factory.NewGauge(prometheus.GaugeOpts{Namespace: "laststand", Name: name, Help: help})
+	factory := metric.For(config.Registry, "laststand_")
+	var kinds []string // so that all counters are visible at 0
+	for kind := range shedLevels {
+		kinds = append(kinds, string(kind))
 	}
-	counters := func(name, help string) *prometheus.CounterVec {
-		vec := factory.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Name: name, Help: help}, []string{"what"})
-		for kind := range shedLevels { // so that all counters are visible at 0
-			vec.WithLabelValues(string(kind))
-		}
-		return vec
-	}
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_duel_players", Help: "Players at this node who play a duel or wait for one.",
-	}, func() float64 { return float64(config.CountDuelPlayers()) })
+	factory.GaugeFunc("duel_players", "Players at this node who play a duel or wait for one.", func() float64 { return float64(config.CountDuelPlayers()) })
 	return shedderMetrics{
-		level:     gauge("load_shed_level", "Load shedding level of the node: 0 (nothing is refused) to 5."),
-		lag:       gauge("load_shed_scheduler_lag_seconds", "Time that goroutines wait for a processor, 99th percentile."),
-		duelLimit: gauge("duel_players_limit", "Players for whom this node has capacity in duels now; +Inf means all."),
-		ratios: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "laststand_load_shed_utilization_ratio", Help: "Share of a limit of the node that is in use, by resource.",
-		}, []string{"resource"}),
-		refused:     counters("load_shed_refusals_total", "Requests that an overloaded node refused, by what; idling counts the sessions that it closed."),
-		wouldRefuse: counters("load_shed_dry_run_refusals_total", "Requests that an overloaded node would have refused without the dry run (limits.dry_run), by what; idling counts the rounds in which it would have closed sessions."),
+		level:       factory.Gauge("load_shed_level", "Load shedding level of the node: 0 (nothing is refused) to 5."),
+		lag:         factory.Gauge("load_shed_scheduler_lag_seconds", "Time that goroutines wait for a processor, 99th percentile."),
+		duelLimit:   factory.Gauge("duel_players_limit", "Players for whom this node has capacity in duels now; +Inf means all."),
+		ratios:      factory.Gauges("load_shed_utilization_ratio", "Share of a limit of the node that is in use, by resource.", "resource"),
+		refused:     factory.CountersOf("load_shed_refusals_total", "Requests that an overloaded node refused, by what; idling counts the sessions that it closed.", "what", kinds...),
+		wouldRefuse: factory.CountersOf("load_shed_dry_run_refusals_total", "Requests that an overloaded node would have refused without the dry run (limits.dry_run), by what; idling counts the rounds in which it would have closed sessions.", "what", kinds...),
 	}
 }
 

@@ -4,7 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 type clockMetrics struct {
@@ -14,9 +15,9 @@ type clockMetrics struct {
 
 // newClockMetrics registers the metrics of a clock. They are 0 before its first reading.
 func newClockMetrics(r prometheus.Registerer, clock *Clock) *clockMetrics {
-	factory := promauto.With(r)
+	factory := metric.For(r, "laststand_clock_")
 	gauge := func(name, help string, ns func(e *estimate, now int64) int64) {
-		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, func() float64 {
+		factory.GaugeFunc(name, help, func() float64 {
 			if e := clock.estimate.Load(); e != nil {
 				return time.Duration(ns(e, clock.localTime())).Seconds()
 			}
@@ -31,15 +32,8 @@ func newClockMetrics(r prometheus.Registerer, clock *Clock) *clockMetrics {
 		func(e *estimate, now int64) int64 { return e.best.uncertainty(now) })
 	gauge("reference_age_seconds", "Time since the reference clock last answered.",
 		func(e *estimate, now int64) int64 { return now - e.answeredAt })
-	metrics := &clockMetrics{
-		steps: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_clock_steps_total", Help: "Steps of the reference clock, by direction.",
-		}, []string{"direction"}),
-		readFailures: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_clock_read_failures_total", Help: "Reads of the reference clock that failed or took over 1 s.",
-		}),
+	return &clockMetrics{
+		steps:        factory.CountersOf("steps_total", "Steps of the reference clock, by direction.", "direction", "ahead", "behind"),
+		readFailures: factory.Counter("read_failures_total", "Reads of the reference clock that failed or took over 1 s."),
 	}
-	metrics.steps.WithLabelValues("ahead")
-	metrics.steps.WithLabelValues("behind")
-	return metrics
 }

@@ -2,7 +2,8 @@ package redisx
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 // otherKind is the label of every kind that this node does not handle.
@@ -23,31 +24,14 @@ type inboxMetrics struct {
 }
 
 func newInboxMetrics(r prometheus.Registerer, isSubscribed func() bool, queueLength func() int) *inboxMetrics {
-	factory := promauto.With(r)
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_inbox_subscription_active", Help: "1 while this node receives messages of other nodes, else 0.",
-	}, func() float64 {
-		if isSubscribed() {
-			return 1
-		}
-		return 0
-	})
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_inbox_queue_length", Help: "Messages of other nodes that wait for their handler.",
-	}, func() float64 { return float64(queueLength()) })
+	factory := metric.For(r, "laststand_inbox_")
+	factory.GaugeFunc("subscription_active", "1 while this node receives messages of other nodes, else 0.", func() float64 { return metric.BoolValue(isSubscribed()) })
+	factory.GaugeFunc("queue_length", "Messages of other nodes that wait for their handler.", func() float64 { return float64(queueLength()) })
 	metrics := &inboxMetrics{
-		sent: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_inbox_messages_sent_total", Help: "Messages to other nodes, by kind and outcome.",
-		}, []string{"kind", "outcome"}),
-		received: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_inbox_messages_received_total", Help: "Messages of other nodes, by kind; this node does not handle those of kind other.",
-		}, []string{"kind"}),
-		dropped: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_inbox_messages_dropped_total", Help: "Messages of other nodes that this node dropped because its queue was full; it finds their changes later.",
-		}, []string{"kind"}),
-		subscriptionLosses: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_inbox_subscription_losses_total", Help: "Subscriptions that this node lost.",
-		}),
+		sent:               factory.Counters("messages_sent_total", "Messages to other nodes, by kind and outcome.", "kind", "outcome"),
+		received:           factory.Counters("messages_received_total", "Messages of other nodes, by kind; this node does not handle those of kind other.", "kind"),
+		dropped:            factory.Counters("messages_dropped_total", "Messages of other nodes that this node dropped because its queue was full; it finds their changes later.", "kind"),
+		subscriptionLosses: factory.Counter("subscription_losses_total", "Subscriptions that this node lost."),
 	}
 	metrics.initKind(otherKind)
 	return metrics

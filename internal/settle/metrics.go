@@ -4,7 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 // These are the reasons of laststand_settle_failures_total.
@@ -29,31 +30,16 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer, queued func() float64) *metrics {
-	factory := promauto.With(registerer)
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_settle_queue_length", Help: "Results that wait for their commit at this node.",
-	}, queued)
-	m := &metrics{
-		settled: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_settle_results_total", Help: "Results that this node committed to the ledger, each counted by one node only.",
-		}),
-		dead: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_settle_dead_letters_total", Help: "Results that this node moved to the dead letters because the ledger refused them.",
-		}),
-		failures: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_settle_failures_total", Help: "Failures of settlement by reason; no result is lost.",
-		}, []string{"reason"}),
-		batch: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_settle_batch_size", Help: "Results per commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
-		}),
-		seconds: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_settle_commit_duration_seconds", Help: "Duration of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
-		}),
+	factory := metric.For(registerer, "laststand_settle_")
+	factory.GaugeFunc("queue_length", "Results that wait for their commit at this node.", queued)
+	return &metrics{
+		settled: factory.Counter("results_total", "Results that this node committed to the ledger, each counted by one node only."),
+		dead:    factory.Counter("dead_letters_total", "Results that this node moved to the dead letters because the ledger refused them."),
+		failures: factory.CountersOf("failures_total", "Failures of settlement by reason; no result is lost.", "reason",
+			reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonLeaderboards, reasonNotification),
+		batch:   factory.Histogram("batch_size", "Results per commit.", prometheus.ExponentialBuckets(1, 2, 10)),
+		seconds: factory.Histogram("commit_duration_seconds", "Duration of a commit.", prometheus.ExponentialBuckets(0.0005, 2, 15)),
 	}
-	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonLeaderboards, reasonNotification} {
-		m.failures.WithLabelValues(reason)
-	}
-	return m
 }
 
 func (m *metrics) countFailures(reason string, n int) {

@@ -2,13 +2,11 @@ package taskqueue
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
-const (
-	metricPrefix       = "laststand_tasks_"
-	tenantMetricPrefix = "laststand_game_tasks_" // of metrics about the tasks of games
-)
+const metricPrefix = "laststand_tasks_"
 
 // The reasons of failed attempts.
 const (
@@ -21,34 +19,6 @@ const (
 	reasonStore     = "store"     // a call of the store failed
 )
 
-// metricFactory makes metrics whose names start with a prefix.
-type metricFactory struct {
-	promauto.Factory
-
-	prefix string
-}
-
-func (f metricFactory) counter(name, help string) prometheus.Counter {
-	return f.NewCounter(prometheus.CounterOpts{Name: f.prefix + name, Help: help})
-}
-
-func (f metricFactory) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return f.NewCounterVec(prometheus.CounterOpts{Name: f.prefix + name, Help: help}, labels)
-}
-
-// countersOf is counters with one label, which has only the given values.
-func (f metricFactory) countersOf(name, help, label string, values ...string) *prometheus.CounterVec {
-	counters := f.counters(name, help, label)
-	for _, value := range values {
-		counters.WithLabelValues(value)
-	}
-	return counters
-}
-
-func (f metricFactory) gauges(name, help, label string) *prometheus.GaugeVec {
-	return f.NewGaugeVec(prometheus.GaugeOpts{Name: f.prefix + name, Help: help}, []string{label})
-}
-
 // workMetrics are metrics about the workers of this node, by kind of task.
 type workMetrics struct {
 	claimed, completed, dead *prometheus.CounterVec
@@ -57,15 +27,13 @@ type workMetrics struct {
 }
 
 func newWorkMetrics(r prometheus.Registerer, kinds []KindConfig) *workMetrics {
-	factory := metricFactory{promauto.With(r), metricPrefix}
+	factory := metric.For(r, metricPrefix)
 	metrics := &workMetrics{
-		claimed:   factory.counters("claims_total", "Attempts at tasks that this node started.", "kind"),
-		completed: factory.counters("completions_total", "Tasks that this node completed.", "kind"),
-		dead:      factory.counters("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`.", "kind"),
-		failures:  factory.counters("failures_total", "Attempts of this node that failed, by reason.", "kind", "reason"),
-		attemptSeconds: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: metricPrefix + "attempt_duration_seconds", Help: "Duration of an attempt.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
-		}, []string{"kind"}),
+		claimed:        factory.Counters("claims_total", "Attempts at tasks that this node started.", "kind"),
+		completed:      factory.Counters("completions_total", "Tasks that this node completed.", "kind"),
+		dead:           factory.Counters("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`.", "kind"),
+		failures:       factory.Counters("failures_total", "Attempts of this node that failed, by reason.", "kind", "reason"),
+		attemptSeconds: factory.Histograms("attempt_duration_seconds", "Duration of an attempt.", prometheus.ExponentialBuckets(0.001, 2, 16), "kind"),
 	}
 	for _, kind := range kinds {
 		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonPostponed, reasonStore} {
@@ -93,16 +61,16 @@ const (
 )
 
 func newMaintenanceMetrics(r prometheus.Registerer) *maintenanceMetrics {
-	factory := metricFactory{promauto.With(r), metricPrefix}
+	factory := metric.For(r, metricPrefix)
 	return &maintenanceMetrics{
-		tasks:        factory.gauges("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
-		oldest:       factory.gauges("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
-		readyQueues:  factory.gauges("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
-		waitingTasks: factory.gauges("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
-		returned:     factory.counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
-		expired:      factory.counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
-		forgotten:    factory.counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
-		failures:     factory.counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
+		tasks:        factory.Gauges("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
+		oldest:       factory.Gauges("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
+		readyQueues:  factory.Gauges("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
+		waitingTasks: factory.Gauges("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
+		returned:     factory.Counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
+		expired:      factory.Counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
+		forgotten:    factory.Counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
+		failures:     factory.Counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
 	}
 }
 
@@ -141,7 +109,7 @@ const (
 )
 
 func newNotificationCounter(r prometheus.Registerer) *prometheus.CounterVec {
-	return metricFactory{promauto.With(r), metricPrefix}.countersOf("notifications_total",
+	return metric.For(r, metricPrefix).CountersOf("notifications_total",
 		"Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
 		"result", notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed)
 }
@@ -168,17 +136,17 @@ type tenantMetrics struct {
 }
 
 func newTenantMetrics(r prometheus.Registerer) *tenantMetrics {
-	factory := metricFactory{promauto.With(r), tenantMetricPrefix}
+	factory := metric.For(r, "laststand_game_tasks_")
 	return &tenantMetrics{
-		enqueues:  factory.countersOf("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
-		claimed:   factory.counter("claims_total", "Tasks of games that this node handed to a worker."),
-		completed: factory.counter("completions_total", "Tasks of games that workers completed at this node."),
-		dead:      factory.counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
-		failures: factory.countersOf("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
+		enqueues:  factory.CountersOf("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
+		claimed:   factory.Counter("claims_total", "Tasks of games that this node handed to a worker."),
+		completed: factory.Counter("completions_total", "Tasks of games that workers completed at this node."),
+		dead:      factory.Counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
+		failures: factory.CountersOf("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
 			"returned: the worker left; store: the store failed.", "reason",
 			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
-		refusedPolls: factory.countersOf("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", limitNode, limitGame),
-		waiting:      factory.NewGauge(prometheus.GaugeOpts{Name: tenantMetricPrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
+		refusedPolls: factory.CountersOf("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", limitNode, limitGame),
+		waiting:      factory.Gauge("polls", "Long polls of games' workers that wait at this node."),
 	}
 }
 

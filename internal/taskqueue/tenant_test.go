@@ -117,7 +117,7 @@ func (q *testTenantQueue) metricValue(name, label string) (sum float64) {
 		q.t.Fatal(err)
 	}
 	for _, family := range families {
-		if family.GetName() != tenantMetricPrefix+name {
+		if family.GetName() != "laststand_game_tasks_"+name {
 			continue
 		}
 		for _, sample := range family.Metric {

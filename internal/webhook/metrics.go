@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-)
 
-const metricPrefix = "laststand_webhooks_"
+	"laststand/internal/metric"
+)
 
 // reasonDisabled is the value of the label reason in laststand_webhooks_drops_total.
 const reasonDisabled = "disabled" // the endpoint is disabled, so the event was not enqueued for it
@@ -21,19 +20,12 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	factory := promauto.With(r)
-	counter := func(name, help, label string) *prometheus.CounterVec {
-		return factory.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, []string{"game", "endpoint", label})
-	}
+	factory := metric.For(r, "laststand_webhooks_")
 	return &metrics{
-		sends: counter("sends_total", "Attempts of this node to deliver a message, by the status of the answer, pings included.", "code"),
-		drops: counter("drops_total", "Events that this node did not enqueue for an endpoint that subscribes to them, by reason.", "reason"),
-		seconds: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: metricPrefix + "send_duration_seconds", Help: "Duration of an attempt to deliver a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
-		}, []string{"game", "endpoint"}),
-		disabled: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: metricPrefix + "endpoint_disabled", Help: "1 while the endpoint is disabled, else 0, the same at every node; see `server webhooks`.",
-		}, []string{"game", "endpoint"}),
+		sends:    factory.Counters("sends_total", "Attempts of this node to deliver a message, by the status of the answer, pings included.", "game", "endpoint", "code"),
+		drops:    factory.Counters("drops_total", "Events that this node did not enqueue for an endpoint that subscribes to them, by reason.", "game", "endpoint", "reason"),
+		seconds:  factory.Histograms("send_duration_seconds", "Duration of an attempt to deliver a message.", prometheus.ExponentialBuckets(0.001, 2, 15), "game", "endpoint"),
+		disabled: factory.Gauges("endpoint_disabled", "1 while the endpoint is disabled, else 0, the same at every node; see `server webhooks`.", "game", "endpoint"),
 	}
 }
 
@@ -45,11 +37,7 @@ func (m *metrics) initEndpoint(endpoint *endpointState) {
 }
 
 func (m *metrics) setDisabled(endpoint *endpointState, isDisabled bool) {
-	value := 0.0
-	if isDisabled {
-		value = 1
-	}
-	m.disabled.WithLabelValues(endpoint.Game, endpoint.Name).Set(value)
+	m.disabled.WithLabelValues(endpoint.Game, endpoint.Name).Set(metric.BoolValue(isDisabled))
 }
 
 func (m *metrics) observeSend(endpoint *endpointState, status int, duration time.Duration) {

@@ -2,7 +2,8 @@ package ws
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 type metrics struct {
@@ -17,32 +18,15 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	factory := promauto.With(r)
+	factory := metric.For(r, "laststand_ws_")
 	return &metrics{
-		sessions: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_ws_sessions", Help: "Live websockets at this node.",
-		}),
-		parked: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_ws_parked_sessions", Help: "Live websockets at this node that wait without a goroutine.",
-		}),
-		wakeups: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_ws_wakeups_total", Help: "Times that a parked session got a goroutine again.",
-		}),
-		messages: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_messages_total", Help: "Messages of clients, by type.",
-		}, []string{"type"}),
-		errors: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_refusals_total", Help: "Messages refused, by error code; upgrade means that the websocket handshake failed.",
-		}, []string{"code"}),
-		closed: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_closes_total", Help: "Websockets closed, by close code; gone means that the client left, cut that the server closed the connection without a close frame.",
-		}, []string{"code"}),
-		panics: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_ws_panics_total", Help: "Messages whose handler panicked.",
-		}),
-		answerSeconds: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_ws_answer_duration_seconds", Help: "Time from the frame of an answer to its reply in the outbox.",
-			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
-		}),
+		sessions:      factory.Gauge("sessions", "Live websockets at this node."),
+		parked:        factory.Gauge("parked_sessions", "Live websockets at this node that wait without a goroutine."),
+		wakeups:       factory.Counter("wakeups_total", "Times that a parked session got a goroutine again."),
+		messages:      factory.Counters("messages_total", "Messages of clients, by type.", "type"),
+		errors:        factory.Counters("refusals_total", "Messages refused, by error code; upgrade means that the websocket handshake failed.", "code"),
+		closed:        factory.Counters("closes_total", "Websockets closed, by close code; gone means that the client left, cut that the server closed the connection without a close frame.", "code"),
+		panics:        factory.Counter("panics_total", "Messages whose handler panicked."),
+		answerSeconds: factory.Histogram("answer_duration_seconds", "Time from the frame of an answer to its reply in the outbox.", []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2}),
 	}
 }

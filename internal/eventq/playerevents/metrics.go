@@ -2,7 +2,8 @@ package playerevents
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/metric"
 )
 
 type metrics struct {
@@ -13,14 +14,11 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) metrics {
-	on := promauto.With(r)
-	count := func(name, help string) prometheus.Counter {
-		return on.NewCounter(prometheus.CounterOpts{Name: "laststand_behaviours_" + name, Help: help})
-	}
+	factory := metric.For(r, "laststand_behaviours_")
 	return metrics{
-		here:             on.NewGauge(prometheus.GaugeOpts{Name: "laststand_behaviours_player_sessions", Help: "Sessions of players at this node whose end the server will report."}),
-		recordFailures:   count("session_record_failures_total", "Sessions that this node could not record because too many waited; their end is lost if the node dies."),
-		storeErrors:      count("session_store_errors_total", "Calls of the session store that failed."),
-		deadNodeSessions: count("dead_node_sessions_total", "Sessions of dead nodes whose end this node reported."),
+		here:             factory.Gauge("player_sessions", "Sessions of players at this node whose end the server will report."),
+		recordFailures:   factory.Counter("session_record_failures_total", "Sessions that this node could not record because too many waited; their end is lost if the node dies."),
+		storeErrors:      factory.Counter("session_store_errors_total", "Calls of the session store that failed."),
+		deadNodeSessions: factory.Counter("dead_node_sessions_total", "Sessions of dead nodes whose end this node reported."),
 	}
 }
