@@ -36,6 +36,34 @@ func TestRepeatedScriptsChangeNothing(t *testing.T) {
 	})
 }
 
+// The end of a place is repeated, with or without a ban. The caller gets the first reply:
+// it says what the place was.
+func TestRepeatedEndOfPlaceReturnsFirstReply(t *testing.T) {
+	t.Parallel()
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		m := &testMatch{T: t, Store: New(client, repeatingScripter{client}), client: client}
+		m = m.newMatch(arenaPlan(match.Buzzer), lobbyState())
+		check := func(verdict arena.Verdict, role match.Role, team string, reply arena.PlaceReply) {
+			m.Helper()
+			if reply.Verdict != verdict || reply.Role != role || reply.Team != team {
+				m.Errorf("%+v, want %s, %s, %q", reply, verdict, role, team)
+			}
+		}
+		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
+		m.addWatcher("p_eve", match.SpectatorRole, arena.VerdictIn)
+		check(arena.VerdictOut, match.PlayerRole, "red", m.removePlace("p_ada", arena.VerdictOut))
+		check(arena.VerdictOut, match.PlayerRole, "blue", m.removeAndBan("p_bob", arena.VerdictOut))
+		check(arena.VerdictOut, match.SpectatorRole, "", m.removeAndBan("p_eve", arena.VerdictOut))
+		check(arena.VerdictOut, "", "", m.removePlace("p_ada", arena.VerdictOut)) // another attempt
+		check(arena.VerdictBanned, "", "", m.removeAndBan("p_bob", arena.VerdictBanned))
+		m.startArena()
+		check(arena.VerdictLeft, match.PlayerRole, "red", m.removeAndBan("p_cyd", arena.VerdictLeft))
+		if view := m.read(); view.EndedPlaces != 4 || view.LeftSeats != 1 {
+			m.Errorf("%+v", view.State)
+		}
+	})
+}
+
 func (m *testMatch) checkDuel() {
 	m.Helper()
 	open := m.applyStep(match.PhaseOpen, 0)

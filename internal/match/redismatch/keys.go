@@ -41,8 +41,9 @@ func (k keys) top() string    { return k.match() + ":top" }    // zset: players 
 // the question closed.
 func (k keys) first(question int) string { return k.match() + ":first:" + strconv.Itoa(question) }
 
-// guard is written when a player leaves a buzzer match, and when a wrong answer of the player
-// is accepted. A race of the player watches it, and fails then.
+// guard is written when the place of a person ends, and when a wrong answer of a player of a
+// buzzer match is accepted. A race of the player watches it, and fails then. It also has the
+// reply to the end of the place.
 func (k keys) guard(player string) string { return k.match() + ":guard:" + player }
 
 // lockout exists while a wrong answer locks a team out of a question.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/arena"
@@ -49,7 +50,7 @@ func (p *Places) AddWatcher(ctx context.Context, id, player string, role match.R
 // also bans the person, unless the arena has that many bans already.
 func (p *Places) RemovePlace(ctx context.Context, id, player string, maxBans int) (arena.PlaceReply, error) {
 	k := newKeys(id)
-	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.guard(player), k.counts()), id, player, maxBans, guardTTLMS)
+	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.guard(player), k.counts()), id, ulid.Make().String(), player, maxBans, guardTTLMS)
 }
 
 // SetExtra gives a player of an arena extra time, see arena.Seats.

@@ -2,17 +2,18 @@
 -- the seat stays, but the player may not answer any more, ranks behind all who stay, and
 -- the question does not wait for the player. A survival match retracts the player's
 -- unrevealed answer; its record stays, so that the player cannot answer again. The
--- script counts the ended places, so that nodes look for sessions without a place.
+-- script counts the ended places, so that nodes look for sessions without a place. A
+-- repeated attempt gets the first reply.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash, see accept_answers.lua), 6 teams (hash), 7 rank (zset),
 --       8 top (zset), 9 due:{p} (zset), 10 seq:{p} (hash), 11 answers (hash),
---       12 guard:PLAYER (string), 13 counts (zset)
--- ARGV  1 match id, 2 person, 3 with a ban: how many bans the arena may have, else 0,
---       4 time to live of the guard (ms)
+--       12 guard:PLAYER (string: ATTEMPT, verdict, team and role by lines), 13 counts (zset)
+-- ARGV  1 match id, 2 attempt id, 3 person, 4 with a ban: how many bans the arena may have,
+--       else 0, 5 time to live of the guard (ms)
 -- Returns {verdict, team, role, phase, nodes}. 'banned': the person has no place and is
 -- banned already. 'full': there are too many bans, and nothing has changed.
 local match, seats, roles, bans, totals, teams, rank, top, due, seq_key, answers, guard, counts = unpack(KEYS)
-local id, person, max_bans, guard_ttl = unpack(ARGV)
+local id, attempt, person, max_bans, guard_ttl = unpack(ARGV)
 local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at', 'extra', 'nodes')
 local phase, question, is_survival, opens_at = m[1], m[2], m[3] == 'survival', m[7]
 local role, team, ttl = redis.call('HGET', roles, person) or '', '', redis.call('PTTL', match)
@@ -21,6 +22,10 @@ local function reply(verdict)
 end
 local function expire(key)
   return ttl > 0 and redis.call('PEXPIRE', key, ttl)
+end
+local former, verdict, former_team, former_role = string.match(redis.call('GET', guard) or '', '^(.*)\n(.*)\n(.*)\n(.*)$')
+if former == attempt then
+  return {verdict, former_team, former_role, phase or '', m[9] or ''}
 end
 if not phase or phase == 'over' or phase == 'settled' then
   return reply('gone')
@@ -36,15 +41,15 @@ if max_bans ~= '0' and not is_banned then
   redis.call('SADD', bans, person)
   expire(bans)
 end
-
 local is_watcher = redis.call('HDEL', roles, person) == 1
 local is_removed = is_watcher or phase == 'lobby'
+verdict = is_removed and 'out' or 'left'
 if not is_watcher then
   team, role = string.match(seat, '^[^\n]*'), 'player'
 end
 if not is_removed then
   if redis.call('HSETNX', totals, 'left|' .. person, 1) == 0 then
-    return reply('left')
+    return reply(verdict)
   end
   expire(totals)
   redis.call('HINCRBY', match, 'left', 1)
@@ -66,23 +71,21 @@ if not is_watcher and m[8] and m[8] ~= '' then
 end
 redis.call('HINCRBY', match, 'ended', 1)
 redis.call('HSET', seq_key, id .. '|v', redis.call('HINCRBY', match, 'version', 1))
+redis.call('SET', guard, table.concat({attempt, verdict, team, role}, '\n'), 'PX', guard_ttl) -- a buzzer race of the player fails
 if is_removed then
-  return reply('out')
+  return reply(verdict)
 end
 
 -- The player leaves a running match.
 redis.call('ZINCRBY', rank, -1e15, person)
-local sums = redis.call('HGET', totals, person) or '0 0 0 0 0 0 0'
 local score, correct, count, saved, last_right, latest, streak =
-  string.match(sums, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
+  string.match(redis.call('HGET', totals, person) or '0 0 0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
 local is_unrevealed = phase == 'open' or phase == 'sealed'
 local has_answered = is_unrevealed and tonumber(latest) == question + 1
-if not is_survival then
-  redis.call('SET', guard, 1, 'PX', guard_ttl) -- a buzzer race of the player fails
-else
+if is_survival then
   redis.call('ZINCRBY', top, -1e15, person)
   if tonumber(last_right) <= tonumber(m[6]) then
-    return reply('left') -- the player was eliminated before
+    return reply(verdict) -- the player was eliminated before
   end
 end
 if phase == 'countdown' or phase == 'revealed' or is_survival and is_unrevealed or phase == 'open' and not has_answered then
@@ -93,7 +96,7 @@ if phase == 'countdown' or phase == 'revealed' or is_survival and is_unrevealed 
   end
 end
 if not is_survival or not has_answered then
-  return reply('left')
+  return reply(verdict)
 end
 
 -- The question counts only for the players who stay.
@@ -114,4 +117,4 @@ if record.correct then
 end
 redis.call('HSET', totals, person,
   string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f', score + 0, correct + 0, count - 1, saved + 0, survived, survived, streak + 0))
-return reply('left')
+return reply(verdict)
