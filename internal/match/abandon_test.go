@@ -279,7 +279,7 @@ func TestAbandonedMatchDeliversNoLatePush(t *testing.T) {
 		t.Error("the ended match asks for missing frames")
 	}
 	local.catchUp(View{State: State{Phase: PhaseRevealed, Version: 9, Seq: 4}, Frames: [][]byte{[]byte("late")}})
-	if state := local.knownState(); len(session.frames()) != 1 || state.Phase != PhaseOver || local.knownVersion() != 0 {
+	if state := local.knownState(); len(session.frames()) != 1 || state.Phase != PhaseOver || local.knownSeen().Version != 0 {
 		t.Errorf("%s, %+v", session.frames(), state)
 	}
 }

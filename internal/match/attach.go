@@ -95,7 +95,7 @@ func (a *attacher) attach(ctx context.Context, local *localMatch, request Attach
 func (a *attacher) readForSession(ctx context.Context, local *localMatch, request AttachRequest, member Member) (View, error) {
 	from := min(request.AfterSeq, local.knownState().Seq)
 	replayed := a.logs.framesAfter(ctx, local, from)
-	query := ReadQuery{Match: local.plan.ID, AfterSeq: from + int64(len(replayed)), Node: a.Node, SeenVersion: local.knownVersion(), WantListed: request.OnState != nil}
+	query := ReadQuery{Match: local.plan.ID, AfterSeq: from + int64(len(replayed)), Node: a.Node, Seen: local.knownSeen(), WantListed: request.OnState != nil}
 	switch {
 	case local.plan.Arena == nil:
 		query.Players = local.plan.duelPlayers()
@@ -104,7 +104,7 @@ func (a *attacher) readForSession(ctx context.Context, local *localMatch, reques
 	}
 	view, err := a.Matches.Read(ctx, query)
 	if err = a.handleLoss(ctx, local, err); errors.Is(err, ErrAbandoned) { // read again without the check for lost data: this session must get the final push, too
-		query.SeenVersion, query.AfterSeq, replayed = 0, from, nil
+		query.Seen, query.AfterSeq, replayed = Seen{}, from, nil
 		view, err = a.Matches.Read(ctx, query)
 	}
 	local.updateVersion(view.Version)

@@ -4,17 +4,17 @@ import "laststand/internal/protocol"
 
 // Attempt is a judged answer that the store may accept.
 type Attempt struct {
-	Match       string
-	ID          string // unique id of this attempt
-	OpensAt     int64  // the opening time that the answer was judged by
-	ExtraMS     int64  // how long after the close the answer is accepted
-	Record      Record // without the points for a streak
-	Streak      int64  // points that each right answer in a row before this one adds, see quiz.Scoring
-	Seat        Seat
-	Mode        Mode
-	LockoutMS   int64                  // how long a wrong answer locks its team out, ms
-	Push        *protocol.NumberedPush // pushed if the answer is accepted; may be nil
-	SeenVersion int64                  // the highest version seen
+	Match     string
+	ID        string // unique id of this attempt
+	OpensAt   int64  // the opening time that the answer was judged by
+	ExtraMS   int64  // how long after the close the answer is accepted
+	Record    Record // without the points for a streak
+	Streak    int64  // points that each right answer in a row before this one adds, see quiz.Scoring
+	Seat      Seat
+	Mode      Mode
+	LockoutMS int64                  // how long a wrong answer locks its team out, ms
+	Push      *protocol.NumberedPush // pushed if the answer is accepted; may be nil
+	Seen      Seen                   // what the node of the answer has seen
 }
 
 // Verdict is the store's decision about an attempt.
@@ -35,7 +35,8 @@ const (
 // Outcome is the store's reply to an attempt. If the answer is accepted, Answered
 // is how many players have answered, and Alive is how many may answer. Seq is the
 // number of the push about the answer; 0 means unknown or no push. Sealed reports
-// that the answer closed its question. RetryMS is the remaining lockout in ms. In a duel
+// that the answer closed its question. RetryMS is the remaining lockout in ms. IsNew reports
+// that this call has written the answer, and so Version, for Attempt.Seen.Node. In a duel
 // Totals are set, and Records if it has all answers to the question.
 type Outcome struct {
 	Verdict  Verdict
@@ -46,6 +47,7 @@ type Outcome struct {
 	Sealed   bool
 	RetryMS  int64
 	Version  int64
+	IsNew    bool
 	Nodes    []string
 	Records  map[string]Record
 	Totals   map[string]Totals

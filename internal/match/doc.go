@@ -18,8 +18,8 @@
 //     the sessions of its players.
 //   - Personal result: a frame for one player about a revealed question. Only
 //     matches with over FullListPlayers players have them.
-//   - Version: raised by every write. A store whose version is lower than one
-//     that was seen has lost data; then the match is abandoned.
+//   - Version: raised by every write. A store has lost data if its version is lower than
+//     one that was seen, or if it misses a write of the node; then the match is abandoned.
 //
 // The main type is Engine. engine.go lists its parts; each part calls only parts
 // below it, and tells others of changes by events. Start reading there, then

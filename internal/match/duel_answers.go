@@ -54,7 +54,7 @@ func (d duelAnswers) addTo(state State) State {
 func (l *localMatch) noteChain(chain *stepChain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version = max(l.version, chain.last.Version)
+	l.noteOwnWrite(chain.last.Version)
 	switch {
 	case len(chain.phases) > 0:
 		l.ownStepVersion = chain.last.Version
@@ -69,7 +69,7 @@ func (l *localMatch) noteChain(chain *stepChain) {
 func (l *localMatch) noteRead(view View) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version = max(l.version, view.Version)
+	l.seen.Version = max(l.seen.Version, view.Version)
 	l.duel = l.duel.newerAnswers(l.plan, view, view.Version)
 }
 
@@ -86,7 +86,7 @@ func (l *localMatch) knownView() View {
 
 // knowsAnswers reports whether this node knows all answers of a duel. The caller holds mu.
 func (l *localMatch) knowsAnswers() bool {
-	return l.duel.version > 0 && l.duel.version == l.version && l.duel.stateVersion == l.state.Version
+	return l.duel.version > 0 && l.duel.version == l.seen.Version && l.duel.stateVersion == l.state.Version
 }
 
 // nextAnswer prepares a judged answer to the open question of a duel for a step. view is the

@@ -54,7 +54,7 @@ func (e *Engine) Status(ctx context.Context, match string) (r Status, err error)
 	if state := local.knownState(); state.Phase.hasEnded() {
 		return local.plan.status(state), nil
 	}
-	view, err := e.Matches.Read(ctx, ReadQuery{Match: match, AfterSeq: -1, SeenVersion: local.knownVersion()})
+	view, err := e.Matches.Read(ctx, ReadQuery{Match: match, AfterSeq: -1, Seen: local.knownSeen()})
 	err = e.handleLoss(ctx, local, err)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return Status{}, nil

@@ -17,7 +17,7 @@ type localMatch struct {
 
 	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
 	state                State      // newest known state; its Seq is the last push delivered here
-	version              int64      // highest known version
+	seen                 Seen       // what this node has seen
 	duel                 duelAnswers
 	ownStepVersion       int64 // version after the newest step of this node; 0 for none
 	remoteStepVersion    int64 // the same of other nodes
@@ -51,7 +51,7 @@ func (s sessionSet) push(frames ...[]byte) {
 
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
-		plan: view.Plan, state: view.State, version: view.Version, sessions: make(sessionSet), answerSlot: newAnswerSlot(),
+		plan: view.Plan, state: view.State, seen: Seen{Version: view.Version}, sessions: make(sessionSet), answerSlot: newAnswerSlot(),
 		lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
 		lastDeadline: view.ClosesAt, lobby: lobbyNotice{version: view.Version}, checkedEndedPlaces: view.EndedPlaces,
 	}
@@ -64,7 +64,7 @@ func newLocalMatch(view View) *localMatch {
 // query returns the read that the rules need. It requests the records and ranks
 // of the given players and the pushes after a number (-1: none).
 func (l *localMatch) query(after int64, players ...string) ReadQuery {
-	query := ReadQuery{Match: l.plan.ID, Players: players, AfterSeq: after, SeenVersion: l.knownVersion(), WantListed: true, WantRanks: true}
+	query := ReadQuery{Match: l.plan.ID, Players: players, AfterSeq: after, Seen: l.knownSeen(), WantListed: true, WantRanks: true}
 	if l.plan.Arena == nil {
 		query.Players, query.WantListed, query.WantRanks = l.plan.duelPlayers(), false, false
 	}
@@ -78,44 +78,64 @@ func (l *localMatch) knownState() State {
 	return l.state
 }
 
-// knownVersion returns the highest known version, for the store to compare. It
-// returns 0 for an abandoned match, which may be read as it is.
-func (l *localMatch) knownVersion() int64 {
+// knownSeen returns what this node has seen, for the store to compare. It returns no
+// versions of an abandoned match, which may be read as it is.
+func (l *localMatch) knownSeen() Seen {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state.isAbandoned() {
-		return 0
+		return Seen{Node: l.seen.Node}
 	}
-	return l.version
+	return l.seen
 }
 
 func (l *localMatch) updateVersion(version int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version = max(l.version, version)
+	l.seen.Version = max(l.seen.Version, version)
 }
 
-// noteRemoteStep records the version after a write of another node, and whether it was a
-// step.
-func (l *localMatch) noteRemoteStep(version int64, isStep bool) {
+// noteOwnWrite records the version after an acknowledged write of this node. The caller holds
+// mu.
+func (l *localMatch) noteOwnWrite(version int64) {
+	l.seen.Version, l.seen.Written = max(l.seen.Version, version), max(l.seen.Written, version)
+}
+
+// noteReply records the version of the reply to an answer.
+func (l *localMatch) noteReply(outcome Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if version <= l.version { // the store may have lost writes that this node knows
-		l.duel = duelAnswers{}
+	l.seen.Version = max(l.seen.Version, outcome.Version)
+	if outcome.IsNew {
+		l.noteOwnWrite(outcome.Version)
 	}
-	l.version = max(l.version, version)
-	if isStep {
-		l.remoteStepVersion = max(l.remoteStepVersion, version)
+}
+
+// noteRemoteStep records the version after a write of another node, whose last push has the
+// number lastSeq. It reports whether both are older than a write of this node: the message is
+// late, or the store has lost that write.
+func (l *localMatch) noteRemoteStep(header messageHeader, lastSeq int64) (isOld bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	isOld = header.Version <= l.seen.Written && lastSeq <= l.state.Seq
+	l.seen.Version = max(l.seen.Version, header.Version)
+	if header.State != nil {
+		l.remoteStepVersion = max(l.remoteStepVersion, header.Version)
 	}
+	return isOld
 }
 
 // isBehind reports whether the match has progressed beyond the known state, or
-// was set back. In a duel every change has a push. In an arena, changes in the
-// lobby and an end in the lobby have none, so the version is compared, too.
+// was set back. In an arena, changes in the lobby and an end in the lobby have no push.
+// Therefore the version of the known state is compared, too.
 func (l *localMatch) isBehind(progress Progress) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return progress.Seq > l.state.Seq || progress.Version < l.version || l.plan.Arena != nil && progress.Version > l.state.Version
+	known := l.seen.Version
+	if l.plan.Arena != nil {
+		known = l.state.Version
+	}
+	return progress.Seq > l.state.Seq || progress.Version < l.seen.Version || progress.Version > known
 }
 
 // hasSeat reports whether a player with a session here is known to have a seat.

@@ -20,6 +20,7 @@ func (m *memoryStore) Commit(_ context.Context, attempt Attempt) (Outcome, error
 		stored.lockouts[answerKey(attempt.Record.Question, attempt.Seat.Team)] = time.Now().UnixMilli() + attempt.LockoutMS
 	}
 	out = stored.outcome(VerdictAccepted, attempt.Record)
+	out.IsNew, stored.written[attempt.Seen.Node] = true, stored.state.Version
 	if attempt.Mode == Duel {
 		out.Totals = maps.Clone(stored.totals)
 	}
@@ -54,7 +55,7 @@ func (m *memoryStore) CommitIfFirst(_ context.Context, attempt Attempt) (Outcome
 
 // decideOutcome decides whether to accept an attempt, also a repeated one. The caller holds mu.
 func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, error) {
-	stored, err := m.find(attempt.Match, attempt.SeenVersion)
+	stored, err := m.find(attempt.Match, attempt.Seen)
 	switch {
 	case err == ErrNotFound: //nolint:errorlint // find does not wrap it
 		return nil, Outcome{Verdict: VerdictGone}, nil
@@ -139,7 +140,7 @@ func (a Attempt) answerKey() string { return answerKey(a.Record.Question, a.Reco
 func (m *memoryStore) Record(_ context.Context, match, player string, question int) (Record, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored, err := m.find(match, 0)
+	stored, err := m.find(match, Seen{})
 	if err != nil {
 		return Record{}, false, nil
 	}

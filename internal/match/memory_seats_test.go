@@ -118,7 +118,7 @@ func (stored *storedMatch) retractAnswer(player string) Totals {
 func (m *memoryStore) Members(_ context.Context, id string, people ...string) (map[string]Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored, err := m.find(id, 0)
+	stored, err := m.find(id, Seen{})
 	if err != nil {
 		return nil, nil
 	}
@@ -137,7 +137,7 @@ func (m *memoryStore) Members(_ context.Context, id string, people ...string) (m
 func (m *memoryStore) RankedPlayers(_ context.Context, id string, from, limit int) ([]RankedPlayer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored, err := m.find(id, 0)
+	stored, err := m.find(id, Seen{})
 	if err != nil {
 		return nil, err
 	}

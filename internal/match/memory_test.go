@@ -37,6 +37,7 @@ type storedMatch struct {
 	openFirsts       map[int]bool     // open questions without a right answer
 	firsts           []First
 	nodes            map[string]bool
+	written          map[string]int64 // version after the newest write of each node
 	scores           []byte
 	counts           map[string]int64 // answers to the current question, by value
 	lastStepID       string           // id of the last applied step
@@ -60,16 +61,17 @@ func (stored *storedMatch) clone() *storedMatch {
 	c.seats, c.roles, c.teams = maps.Clone(stored.seats), maps.Clone(stored.roles), maps.Clone(stored.teams)
 	c.counts = maps.Clone(stored.counts)
 	c.lockouts, c.openFirsts, c.nodes = maps.Clone(stored.lockouts), maps.Clone(stored.openFirsts), maps.Clone(stored.nodes)
+	c.written = maps.Clone(stored.written)
 	return &c
 }
 
 // find returns a match that has not expired. The caller holds mu.
-func (m *memoryStore) find(id string, seenVersion int64) (*storedMatch, error) {
+func (m *memoryStore) find(id string, seen Seen) (*storedMatch, error) {
 	stored := m.matches[id]
 	if stored == nil || stored.expiresAt > 0 && time.Now().UnixMilli() >= stored.expiresAt {
 		return nil, ErrNotFound
 	}
-	if stored.state.Version < seenVersion {
+	if stored.state.Version < seen.Version || stored.written[seen.Node] < seen.Written {
 		return nil, ErrAbandoned
 	}
 	return stored, nil
@@ -79,13 +81,13 @@ func (m *memoryStore) Create(_ context.Context, created NewMatch) (bool, error) 
 	plan, state := created.Plan, created.State
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.find(plan.ID, 0); err == nil || m.tombstones[plan.ID] {
+	if _, err := m.find(plan.ID, Seen{}); err == nil || m.tombstones[plan.ID] {
 		return false, nil
 	}
 	stored := &storedMatch{
 		plan: plan, state: state, dueAt: state.DueAt, locks: map[string]string{}, records: map[string]Record{},
 		totals: map[string]Totals{}, seats: map[string]Seat{}, roles: map[string]Role{}, teams: map[string]TeamTotals{},
-		lockouts: map[string]int64{}, openFirsts: map[int]bool{}, nodes: map[string]bool{},
+		lockouts: map[string]int64{}, openFirsts: map[int]bool{}, nodes: map[string]bool{}, written: map[string]int64{},
 	}
 	stored.state.Version = 1
 	if created.Found != nil {
@@ -101,7 +103,7 @@ func (m *memoryStore) Create(_ context.Context, created NewMatch) (bool, error) 
 func (m *memoryStore) Tombstone(_ context.Context, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, err := m.find(id, 0)
+	_, err := m.find(id, Seen{})
 	if err != nil {
 		m.tombstones[id] = true
 	}
@@ -116,7 +118,7 @@ func (stored *storedMatch) push(p protocol.NumberedPush) {
 func (m *memoryStore) Read(_ context.Context, query ReadQuery) (View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored, err := m.find(query.Match, query.SeenVersion)
+	stored, err := m.find(query.Match, query.Seen)
 	if err != nil {
 		return View{}, err
 	}
@@ -245,11 +247,11 @@ func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	abandons := step.NewState.EndReason == ReasonAbandoned
-	seenVersion := step.SeenVersion
+	seen := step.Seen
 	if abandons {
-		seenVersion = 0
+		seen = Seen{}
 	}
-	stored, err := m.find(step.Match, seenVersion)
+	stored, err := m.find(step.Match, seen)
 	if err != nil {
 		return StepResult{}, err
 	}
@@ -280,13 +282,14 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 	stored.updateOpenFirsts(step)
 	stored.applyStepFields(step)
 	if step.NewState.EndReason == ReasonAbandoned {
-		stored.state.Version = max(stored.state.Version, step.SeenVersion)
+		stored.state.Version = max(stored.state.Version, step.Seen.Version)
 	}
 	if step.Answer != nil && !step.OpensQuestion() {
 		stored.state.Answered, stored.state.Right = step.NewState.Answered, step.NewState.Right
 	}
 	stored.state.Version++
 	stored.lastStepVersion = stored.state.Version
+	stored.written[step.Seen.Node] = stored.state.Version
 	for _, push := range step.Pushes {
 		stored.push(push)
 	}
@@ -349,7 +352,7 @@ func setChanged[T comparable](stored *T, from, to T) {
 func (m *memoryStore) PostponeHostDeadline(_ context.Context, id string, dueAt int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored, err := m.find(id, 0)
+	stored, err := m.find(id, Seen{})
 	if err != nil {
 		return err
 	}
@@ -367,7 +370,7 @@ func (m *memoryStore) Nodes(_ context.Context, matches ...string) (map[string][]
 	defer m.mu.Unlock()
 	nodes := make(map[string][]string)
 	for _, id := range matches {
-		if stored, err := m.find(id, 0); err == nil {
+		if stored, err := m.find(id, Seen{}); err == nil {
 			nodes[id] = stored.sortedNodes()
 		}
 	}

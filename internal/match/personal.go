@@ -119,5 +119,5 @@ func (p *personalResults) sendPersonal(local *localMatch, question int, players 
 func (p *personalResults) readPersonal(local *localMatch, players []string) (View, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	return p.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, Players: players, WantRanks: true, AfterSeq: -1, SeenVersion: local.knownVersion()})
+	return p.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, Players: players, WantRanks: true, AfterSeq: -1, Seen: local.knownSeen()})
 }

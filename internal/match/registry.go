@@ -33,6 +33,7 @@ func (r *registry) storeLocalMatch(local *localMatch) *localMatch {
 	if first := r.localMatches[local.plan.ID]; first != nil {
 		return first
 	}
+	local.seen.Node = r.Node
 	r.localMatches[local.plan.ID] = local
 	r.metrics.localMatches.Inc()
 	return local

@@ -55,7 +55,7 @@ func (c *logCopies) framesAfter(ctx context.Context, local *localMatch, after in
 // them.
 func (c *logCopies) extend(ctx context.Context, local *localMatch) [][]byte {
 	log := c.find(local.plan.ID)
-	view, err := c.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: int64(len(log)), SeenVersion: local.knownVersion()})
+	view, err := c.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: int64(len(log)), Seen: local.knownSeen()})
 	if err != nil || view.Seq-int64(len(view.Frames)) != int64(len(log)) {
 		return nil
 	}

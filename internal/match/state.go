@@ -190,32 +190,32 @@ type ValueCount struct {
 // ReadQuery says what to read of a match. AfterSeq is the number of the last push
 // that the caller has; -1 asks for no pushes.
 type ReadQuery struct {
-	Match       string
-	WantPlan    bool
-	Players     []string // in addition to the listed ones
-	WantRanks   bool     // ranks of Players
-	WantListed  bool     // the listed seats of an arena, and its teams
-	AfterSeq    int64
-	Node        string // added to the nodes that hold sessions; "" for none
-	SeenVersion int64  // the highest version that the caller has seen
+	Match      string
+	WantPlan   bool
+	Players    []string // in addition to the listed ones
+	WantRanks  bool     // ranks of Players
+	WantListed bool     // the listed seats of an arena, and its teams
+	AfterSeq   int64
+	Node       string // added to the nodes that hold sessions; "" for none
+	Seen       Seen   // what the caller has seen
 }
 
 // Step is one step of a match: a compare-and-set on phase and question, and on
 // the version if Version is set.
 type Step struct {
-	Match       string
-	ID          string      // unique id of this attempt
-	From        State       // the known state; the match must have its phase and question
-	Version     int64       // the version that the match must have; 0 accepts any
-	SeenVersion int64       // the highest version seen
-	NewState    State       // the new state; a step writes what differs from From in the first group
-	Large       bool        // over FullListPlayers players wait for this step
-	Answer      *StepAnswer // of a duel, accepted together with the step; nil: none
-	Mode        Mode        // buzzer: opening a question allows one first right answer, closing it ends that
-	Pushes      []protocol.NumberedPush
-	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
-	Result      *Result // set on the step to Over if the match leaves a result
-	TTLMS       int64   // new time to live of the match, ms from now; 0 leaves it unchanged
+	Match    string
+	ID       string      // unique id of this attempt
+	From     State       // the known state; the match must have its phase and question
+	Version  int64       // the version that the match must have; 0 accepts any
+	Seen     Seen        // what the node that takes the step has seen
+	NewState State       // the new state; a step writes what differs from From in the first group
+	Large    bool        // over FullListPlayers players wait for this step
+	Answer   *StepAnswer // of a duel, accepted together with the step; nil: none
+	Mode     Mode        // buzzer: opening a question allows one first right answer, closing it ends that
+	Pushes   []protocol.NumberedPush
+	Scores   []byte  // stored as View.Scores; nil leaves them unchanged
+	Result   *Result // set on the step to Over if the match leaves a result
+	TTLMS    int64   // new time to live of the match, ms from now; 0 leaves it unchanged
 }
 
 // OpensQuestion reports whether a step opens a question. An extension does not.

@@ -146,7 +146,7 @@ func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool,
 
 // applyChain asks the store to apply a chain, and reports whether the store has applied it.
 func (r *stepRun) applyChain(ctx context.Context, chain *stepChain) (applied bool, err error) {
-	chain.ID, chain.SeenVersion = r.attemptID(), r.match.knownVersion()
+	chain.ID, chain.Seen = r.attemptID(), r.match.knownSeen()
 	result, err := r.Matches.Step(ctx, chain.Step)
 	outcome := "taken"
 	switch {

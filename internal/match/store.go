@@ -16,8 +16,8 @@ var ErrAbandoned = errors.New("match: abandoned, the store has forgotten acknowl
 
 // The stores below are shared by all nodes. Every write is atomic and idempotent: a
 // repeated attempt changes nothing and returns the same reply. A repeated step does so
-// only until the next step; then it reports that it was not applied. Calls that carry
-// a seen version return ErrAbandoned if the store's version is lower.
+// only until the next step; then it reports that it was not applied. Calls that
+// carry what their node has seen return ErrAbandoned if the store has lost some of it.
 
 // StateStore stores the states of matches and their pushes.
 type StateStore interface {
@@ -94,6 +94,14 @@ type ResultStore interface {
 	IsPending(ctx context.Context, match string) (bool, error)
 	// CountUnsettled counts the results that wait for the ledger.
 	CountUnsettled(ctx context.Context) (int64, error)
+}
+
+// Seen is what a node knows of a match. After a loss other nodes can raise the version of the
+// store past Version, but only writes of Node itself can raise what is stored for Node.
+type Seen struct {
+	Version int64  // the highest version seen
+	Node    string // the node
+	Written int64  // the version after its newest acknowledged write; 0 for none
 }
 
 // Progress contains the number of the last push of a match, and its version.

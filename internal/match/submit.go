@@ -26,10 +26,10 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 			if local.plan.ReadingMS > 0 && submission.ArrivedAt < state.readsUntil(local.plan) {
 				return committed{Outcome: Outcome{Verdict: VerdictEarly}}, nil
 			}
-			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
+			attempt.Record, attempt.OpensAt, attempt.Seen = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownSeen()
 			attempt.Record.Node, attempt.ExtraMS = j.Node, state.extraMS(local.plan, submission.Player)
 			outcome, err := j.submitAttempt(ctx, local, attempt)
-			local.updateVersion(outcome.Version)
+			local.noteReply(outcome.Outcome)
 			if err != nil || outcome.Verdict != VerdictStale {
 				return outcome, j.handleLoss(ctx, local, err)
 			}

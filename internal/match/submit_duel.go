@@ -23,7 +23,7 @@ func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt
 	outcome, err := j.Answers.Commit(ctx, attempt)
 	c := committed{Outcome: outcome}
 	if err == nil && outcome.Seq > 0 {
-		local.updateVersion(outcome.Version)
+		local.noteReply(outcome)
 		c.view = noteOutcome(local, outcome)
 		c.frames = encodeFrames([]protocol.NumberedPush{*attempt.Push}, outcome.Seq)
 		j.deliver(local, delivery{frames: c.frames})

@@ -14,12 +14,12 @@ func TestWritesAgainstLowerVersionAreRefused(t *testing.T) {
 		m.addSeats("p_ada", "p_bob")
 		open := m.startArena()
 		attempt := m.firstAttempt(open, "p_ada", 10)
-		attempt.SeenVersion = 1000
+		attempt.Seen.Version = 1000
 		seal := m.step(open, match.PhaseSealed, 0)
-		seal.SeenVersion = 1000
+		seal.Seen.Version = 1000
 		for name, operation := range map[string]func() error{
 			"read": func() error {
-				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: 1000, Node: "n_1"})
+				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Seen: match.Seen{Version: 1000}, Node: "n_1"})
 				return err
 			},
 			"commit":          func() error { _, err := m.Commit(m.Context(), wrongAnswer(attempt)); return err },
@@ -38,7 +38,7 @@ func TestWritesAgainstLowerVersionAreRefused(t *testing.T) {
 		if err != nil || !result.Applied || result.Version != 1001 {
 			m.Fatalf("%+v, %v", result, err)
 		}
-		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: result.Version})
+		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Seen: match.Seen{Version: result.Version}})
 		if err != nil || view.Phase != match.PhaseOver || view.EndReason != match.ReasonAbandoned || view.Version != result.Version || m.indexedDueAt() != -1 {
 			m.Errorf("%+v, %v, due at %d", view.State, err, m.indexedDueAt())
 		}
@@ -47,6 +47,50 @@ func TestWritesAgainstLowerVersionAreRefused(t *testing.T) {
 		}
 		if progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(progress) != 0 {
 			m.Errorf("%v, %v", progress, err) // the settlement would not remove a progress entry
+		}
+	})
+}
+
+// A node whose newest write is lost is refused, even if other nodes have raised the version
+// past it.
+func TestWritesOfNodeWithLostWriteAreRefused(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve")
+		open := m.startArena()
+		by := func(attempt match.Attempt, node string, written int64) match.Attempt {
+			attempt.Seen = match.Seen{Version: attempt.Seen.Version, Node: node, Written: written}
+			return attempt
+		}
+		before := m.client.HGetAll(m.Context(), m.keys.match()).Val()
+		lost := m.commit(by(wrongAnswer(m.attempt(open, "p_ada", 10)), "n_1", 0), match.VerdictAccepted)
+		if !lost.IsNew {
+			m.Errorf("%+v", lost)
+		}
+		m.client.Del(m.Context(), m.keys.match(), m.keys.answers())
+		m.client.HSet(m.Context(), m.keys.match(), before)
+		seal := m.step(open, match.PhaseSealed, 0)
+		for _, player := range []string{"p_bob", "p_cyd"} {
+			m.commit(by(wrongAnswer(m.attempt(open, player, 10)), "n_2", 0), match.VerdictAccepted)
+		}
+		for written, want := range map[int64]error{0: nil, lost.Version: match.ErrAbandoned} {
+			seen := match.Seen{Version: lost.Version, Node: "n_1", Written: written}
+			if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Seen: seen}); !errors.Is(err, want) {
+				m.Errorf("read: %v, want %v", err, want)
+			}
+		}
+		if _, err := m.Commit(m.Context(), by(wrongAnswer(m.attempt(open, "p_dan", 10)), "n_1", lost.Version)); !errors.Is(err, match.ErrAbandoned) {
+			m.Errorf("commit: %v", err)
+		}
+		if _, err := m.CommitIfFirst(m.Context(), by(m.firstAttempt(open, "p_eve", 10), "n_1", lost.Version)); !errors.Is(err, match.ErrAbandoned) {
+			m.Errorf("commit if first: %v", err)
+		}
+		seal.Seen = match.Seen{Version: lost.Version, Node: "n_1", Written: lost.Version}
+		if _, err := m.Step(m.Context(), seal); !errors.Is(err, match.ErrAbandoned) {
+			m.Errorf("step: %v", err)
+		}
+		seal.Seen.Written = 0
+		if result, err := m.Step(m.Context(), seal); err != nil || !result.Applied {
+			m.Errorf("step of a node without lost writes: %+v, %v", result, err)
 		}
 	})
 }

@@ -8,30 +8,31 @@
 --       then of the mode: duel: 7 log (list); others: 7 counts (zset), then survival and
 --       race: 8 rank, 9 top (zsets), 10 teams (hash), buzzer: the lockout of each answer,
 --       then the guard of its player, which makes a race of the player fail
--- ARGV  1 match id, 2 mode, 3 time to live of the guards (ms), 4 highest version seen,
---       5 number of values per answer: 1 attempt id, 2 player, 3 question, 4 arrival
---       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON up to its points),
---       7 points, below 0 for a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for
---       each right answer in a row before it, 11 normal form to count, '' for none, then of
---       the mode: duel: 12 head and 13 tail of the push around its number, '' for none;
---       survival and race: 12 team or '', 13 extra time (ms); buzzer: 12 lockout (ms) or 0
+-- ARGV  1 match id, 2 mode, 3 time to live of the guards (ms), 4 highest version seen by the
+--       node of the answers, 5 the node, 6 the version after its newest write, 7 number of
+--       values per answer: 1 attempt id, 2 player, 3 question, 4 arrival (ms), 5 opens_at
+--       that it was judged by (ms), 6 record (JSON up to its points), 7 points, below 0 for
+--       a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for each right answer in a
+--       row before it, 11 normal form to count, '' for none, then of the mode: duel: 12 head
+--       and 13 tail of the push around its number, '' for none; survival and race: 12 team
+--       or '', 13 extra time (ms); buzzer: 12 lockout (ms) or 0
 -- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
 -- of a duel, its records if it has all answers, one value per answer}: the count of
 -- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
 -- of the record is accepted again, with seq 0: others may have pushed since.
 local match, answers, totals, seats, due, seq_key = unpack(KEYS, 1, 6)
-local id, mode, guard_ttl, seen_version, width = unpack(ARGV, 1, 5)
+local id, mode, guard_ttl, seen_version, node, written, width = unpack(ARGV, 1, 7)
 local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
-  'last', 'right', 'left', 'seq', 'nodes')
+  'last', 'right', 'left', 'seq', 'nodes', 'w|' .. node)
 local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
-if not phase or tonumber(m[7]) < tonumber(seen_version) then
+if not phase or tonumber(m[7]) < tonumber(seen_version) or tonumber(m[13] or 0) < tonumber(written) then
   return {phase and 'abandoned' or 'gone'}
 end
-local n, is_extensible = (#ARGV - 5) / width, mode == 'race' or mode == 'survival'
+local n, is_extensible = (#ARGV - 7) / width, mode == 'race' or mode == 'survival'
 local players, left_fields, record_fields = {}, {}, {}
 for i = 1, n do
-  local player = ARGV[7 + (i - 1) * width]
-  players[i], left_fields[i], record_fields[i] = player, 'left|' .. player, ARGV[8 + (i - 1) * width] .. '|' .. player
+  local player = ARGV[9 + (i - 1) * width]
+  players[i], left_fields[i], record_fields[i] = player, 'left|' .. player, ARGV[10 + (i - 1) * width] .. '|' .. player
 end
 local sums, earlier_records = redis.call('HMGET', totals, unpack(players)), redis.call('HMGET', answers, unpack(record_fields))
 local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields)) or {}
@@ -80,10 +81,9 @@ local function apply_mode(i, a, points, score, saved)
   end
   return answered
 end
-
 local records, new_totals, outcomes, due_at = {}, {}, {}, nil
 for i = 1, n do
-  local a = {unpack(ARGV, 6 + (i - 1) * width, 5 + i * width)}
+  local a = {unpack(ARGV, 8 + (i - 1) * width, 7 + i * width)}
   local score, correct, count, saved, last_right, streak = string.match(sums[i] or '0 0 0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+)')
   outcomes[i] = refuse(i, a, last_right)
   if not outcomes[i] then
@@ -104,7 +104,7 @@ end
 if due_at then
   redis.call('HSET', answers, unpack(records))
   redis.call('HSET', totals, unpack(new_totals))
-  redis.call('HSET', match, 'answered', answered, 'right', right, 'version', version, 'seq', seq)
+  redis.call('HSET', match, 'answered', answered, 'right', right, 'version', version, 'w|' .. node, version, 'seq', seq)
   redis.call('HSET', seq_key, id, seq, id .. '|v', version)
   local ttl = m[5] == '0' and redis.call('PTTL', answers) < 0 and redis.call('PTTL', match) or 0
   if ttl > 0 then -- both keys are new

@@ -48,11 +48,11 @@ func (as *Answers) Commit(ctx context.Context, attempt match.Attempt) (match.Out
 func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
 	width := commonArgCount + len(modeArgs(a.Attempt))
-	seenVersion := int64(0)
+	seen := a.Seen
 	for _, a := range all {
-		seenVersion = max(seenVersion, a.SeenVersion)
+		seen.Version, seen.Written = max(seen.Version, a.Seen.Version), max(seen.Written, a.Seen.Written)
 	}
-	k, args := newKeys(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), guardTTLMS, seenVersion, width)
+	k, args := newKeys(a.Match), append(make([]any, 0, 7+len(all)*width), a.Match, string(a.Mode), guardTTLMS, seen.Version, seen.Node, seen.Written, width)
 	keyNames := append(make([]string, 0, 7+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.due(), k.seq())
 	keyNames = append(keyNames, k.modeKeys(all)...)
 	for _, a := range all {
@@ -184,7 +184,7 @@ func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 			return fmt.Errorf("outcome: %w", err)
 		}
 	case outcome.Verdict == match.VerdictAccepted:
-		outcome.Record = p.Record
+		outcome.Record, outcome.IsNew = p.Record, true
 	}
 	if outcome.Verdict == match.VerdictAccepted || outcome.Verdict == match.VerdictDuplicate {
 		outcome.Alive, outcome.Version, outcome.Nodes = reply.Number(1), reply.Number(2), splitNodes(reply.Text(3))

@@ -6,29 +6,30 @@
 --       the new question, 9 counts (zset); of the last step then: result:{p} (hash), tombstone (string), keys that stay until
 --       the match is settled, other keys that get a new time to live
 -- ARGV  1 match id, 2 attempt id, 3 phase, 4 question and 5 version that the match must
---       have (0: any version), 6 highest version seen, 7 lowest base of the new version,
---       8 due at (ms, 0 for never, '': unchanged), 9 player of an answer ('': none), 10 its field and
---       11 its record in answers, 12 the player's new totals, 13 time to live of 0 in the
---       old question's first:Q, 14 of 1 in the new one's and 15 of new counts (ms, 0:
---       unchanged), 16 index of the KEYS of the last step (0: the match goes on), 17 result (JSON, '': none), 18 new time to live and
---       19 that of the tombstone (ms), 20 how many keys stay until the match is settled,
---       21 number of pushes, 22… head and tail of each push around its number, then field,
+--       have (0: any version), 6 highest version that the node of the attempt has seen, 7 the node,
+--       8 the version after its newest write that it knows, 9 lowest base of the new version,
+--       10 due at (ms, 0 for never, '': unchanged), 11 player of an answer ('': none), 12 its field and
+--       13 its record in answers, 14 the player's new totals, 15 time to live of 0 in the
+--       old question's first:Q, 16 of 1 in the new one's and 17 of new counts (ms, 0:
+--       unchanged), 18 index of the KEYS of the last step (0: the match goes on), 19 result (JSON, '': none), 20 new time to live and
+--       21 that of the tombstone (ms), 22 how many keys stay until the match is settled,
+--       23 number of pushes, 24… head and tail of each push around its number, then field,
 --       value, … of the new state
 -- Returns {'applied', number of the first push, version after the step, nodes}, also for a
 -- repeated attempt; else {'moved_on'}, {'abandoned'} or {'gone'}.
 local match, log, due, seq_key, answers, totals = unpack(KEYS, 1, 6)
-local id, attempt, old_phase, old_question, old_version, seen_version, min_version, due_at = unpack(ARGV, 1, 8)
-local player, answer_field, record, sums = unpack(ARGV, 9, 12)
-local closed_ttl, opened_ttl, counts_ttl, end_at, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 13, 21)
+local id, attempt, old_phase, old_question, old_version, seen_version, node, written, min_version, due_at = unpack(ARGV, 1, 10)
+local player, answer_field, record, sums = unpack(ARGV, 11, 14)
+local closed_ttl, opened_ttl, counts_ttl, end_at, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 15, 23)
 
-local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version', 'step_version', 'nodes')
+local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version', 'step_version', 'nodes', 'w|' .. node)
 if not m[1] then
   return {'gone'}
 end
 if m[3] == attempt then
   return {'applied', m[4], m[7], m[8] or ''}
 end
-if tonumber(m[6]) < tonumber(seen_version) then
+if tonumber(m[6]) < tonumber(seen_version) or tonumber(m[9] or 0) < tonumber(written) then
   return {'abandoned'}
 end
 if m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version then
@@ -47,8 +48,8 @@ if player ~= '' then
 end
 
 local seq, pushes = m[5] + 0, {}
-local first_push, fields_at = seq + 1, 22 + 2 * push_count
-for i = 22, fields_at - 1, 2 do
+local first_push, fields_at = seq + 1, 24 + 2 * push_count
+for i = 24, fields_at - 1, 2 do
   seq = seq + 1
   pushes[#pushes + 1] = ARGV[i] .. string.format('%.0f', seq) .. ARGV[i + 1]
 end
@@ -60,7 +61,8 @@ if ttl > 0 then -- the log of an arena is a new key
   redis.call('PEXPIRE', log, ttl)
 end
 local version = math.max(m[6], min_version) + 1
-redis.call('HSET', match, 'step', attempt, 'step_first', first_push, 'step_version', version, 'seq', seq, 'version', version, unpack(ARGV, fields_at))
+redis.call('HSET', match, 'step', attempt, 'step_first', first_push, 'step_version', version, 'w|' .. node, version,
+  'seq', seq, 'version', version, unpack(ARGV, fields_at))
 if due_at == '0' then
   redis.call('ZREM', due, id)
 elseif due_at ~= '' then

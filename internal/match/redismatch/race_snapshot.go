@@ -19,6 +19,7 @@ type raceSnapshot struct {
 	record      string // the player's accepted answer, JSON
 	sums        match.Totals
 	hasSeat     bool
+	written     int64         // version after the newest write of the attempt's node
 	lockoutLeft time.Duration // remaining lockout of the team
 	ttl         time.Duration // remaining time to live of the match
 	nodes       []string
@@ -31,7 +32,7 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, er
 	var lockoutLeft, ttl *redis.DurationCmd
 	var hash *redis.SliceCmd
 	_, err := tx.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		hash = pipe.HMGet(ctx, k.match(), snapshotFields...)
+		hash = pipe.HMGet(ctx, k.match(), append(snapshotFields, writtenField(r.Seen.Node))...)
 		first = pipe.Get(ctx, k.first(rec.Question))
 		record = pipe.HGet(ctx, k.answers(), answerField(rec.Question, rec.Player))
 		seated, left = pipe.HExists(ctx, k.seats(), rec.Player), pipe.HGet(ctx, k.totals(), leftField(rec.Player))
@@ -51,7 +52,7 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, er
 	for i, name := range snapshotFields {
 		found[name] = values.Text(i)
 	}
-	snap.nodes = splitNodes(found["nodes"])
+	snap.nodes, snap.written = splitNodes(found["nodes"]), values.Number(len(snapshotFields))
 	snap.state, err = found.decodeState()
 	return snap, err
 }
@@ -67,7 +68,7 @@ func (r *race) decideOutcome(snap raceSnapshot) (match.Outcome, error) {
 	switch {
 	case state.Phase == "":
 		return match.Outcome{Verdict: match.VerdictGone}, nil
-	case state.Version < r.SeenVersion:
+	case state.Version < r.Seen.Version || snap.written < r.Seen.Written:
 		return match.Outcome{}, match.ErrAbandoned
 	case attemptID(snap.record) == r.ID:
 		return snap.existingOutcome(match.VerdictAccepted)

@@ -28,7 +28,7 @@ func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, 
 	if query.WantListed {
 		full, short = match.FullListPlayers, match.ShortListPlayers
 	}
-	args := append(make([]any, 0, 7+len(query.Players)), boolArg(query.WantPlan), query.AfterSeq, query.SeenVersion, query.Node, boolArg(query.WantRanks), full, short)
+	args := append(make([]any, 0, 9+len(query.Players)), boolArg(query.WantPlan), query.AfterSeq, query.Seen.Version, query.Seen.Node, query.Seen.Written, query.Node, boolArg(query.WantRanks), full, short)
 	for _, player := range query.Players {
 		args = append(args, player)
 	}

@@ -5,21 +5,22 @@
 --       9 top (zset), 10 counts (zset: answers to the question by value)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
 --       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
---       3 highest version seen, 4 node to add, '' for none, 5 1 if ranks are
---       wanted, else 0, 6 largest match with all players listed, 0 for no
---       list, 7 number of listed players of a larger one, 8… requested players
+--       3 highest version that the caller's node has seen, 4 the node, 5 the version after
+--       its newest write, 6 node to add, '' for none, 7 1 if ranks are
+--       wanted, else 0, 8 largest match with all players listed, 0 for no
+--       list, 9 number of listed players of a larger one, 10… requested players
 -- Returns {state, plan, frames, teams, listed players, their seats,
 -- records of the current question, sums and left marks ({} if no player has left)
 -- of listed and requested players, ranks of requested players, in a race the points that
--- each is behind the next better score, most frequent values and their counts}; {} if the
--- version is behind; nil if the match does not exist.
+-- each is behind the next better score, most frequent values and their counts}; {} if
+-- Redis has lost writes that the node has seen; nil if the match does not exist.
 local match, plan_key, log, answers, totals, seats_key, teams_key, rank, top, counts = unpack(KEYS)
-local wants_plan, after, seen_version, node, wants_ranks, full_list, short_list = unpack(ARGV, 1, 7)
-local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left', 'nodes')
+local wants_plan, after, seen_version, own_node, written, node, wants_ranks, full_list, short_list = unpack(ARGV, 1, 9)
+local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left', 'nodes', 'w|' .. own_node)
 if not m[1] then
   return false
 end
-if tonumber(m[3]) < tonumber(seen_version) then
+if tonumber(m[3]) < tonumber(seen_version) or tonumber(m[9] or 0) < tonumber(written) then
   return {}
 end
 if node ~= '' and not string.find(' ' .. m[8] .. ' ', ' ' .. node .. ' ', 1, true) then
@@ -35,10 +36,10 @@ if full_list ~= '0' then
   values = m[6] ~= 'duel' and redis.call('ZREVRANGE', counts, 0, 15, 'WITHSCORES') or {}
 end
 local players, rank_by_score, gap_by_points = {unpack(shown)}, {}, {}
-local scores = wants_ranks == '1' and #ARGV > 7 and redis.call('ZMSCORE', rank, unpack(ARGV, 8)) or {}
-for i = 8, #ARGV do
+local scores = wants_ranks == '1' and #ARGV > 9 and redis.call('ZMSCORE', rank, unpack(ARGV, 10)) or {}
+for i = 10, #ARGV do
   players[#players + 1] = ARGV[i]
-  local score = scores[i - 7]
+  local score = scores[i - 9]
   if score and not rank_by_score[score] then
     rank_by_score[score] = redis.call('ZCOUNT', rank, '(' .. score, '+inf') + 1
   end

@@ -76,6 +76,9 @@ func encodeExtra(extra []match.ExtraTime) string {
 // firstField names the field with the first right answer to a buzzer question.
 func firstField(question int) string { return "first|" + strconv.Itoa(question) }
 
+// writtenField names the field with the version after the newest write of a node.
+func writtenField(node string) string { return "w|" + node }
+
 // fields is a decoded hash.
 type fields map[string]string
 

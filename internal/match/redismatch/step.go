@@ -65,13 +65,13 @@ func stepArgs(step match.Step, endAt int) ([]any, error) {
 		}
 		persistedKeys = len(keys{}.resultKeys())
 	}
-	seenVersion, minVersion := step.SeenVersion, int64(0)
+	seen, minVersion := step.Seen, int64(0)
 	if step.NewState.EndReason == match.ReasonAbandoned {
-		seenVersion, minVersion = 0, step.SeenVersion
+		seen, minVersion = match.Seen{Node: seen.Node}, seen.Version
 	}
 	closedTTLMS, openedTTLMS := firstTTLs(step)
 	args := make([]any, 0, 48)
-	args = append(args, step.Match, step.ID, string(step.From.Phase), step.From.Question, step.Version, seenVersion, minVersion, dueAtArg(step))
+	args = append(args, step.Match, step.ID, string(step.From.Phase), step.From.Question, step.Version, seen.Version, seen.Node, seen.Written, minVersion, dueAtArg(step))
 	args = append(args, answerArgs(step.Answer)...)
 	args = append(args, closedTTLMS, openedTTLMS, countsTTL(step), endAt, result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes))
 	for _, push := range step.Pushes {
