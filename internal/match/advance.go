@@ -60,7 +60,9 @@ func (a *advancer) advanceDue(local *localMatch) {
 	a.Logger.Warn("match step failed; retrying", "match", local.plan.ID, "error", err)
 	local.mu.Lock()
 	defer local.mu.Unlock()
-	a.Wheel.Set(&local.timer, storeRetryDelay, func() { a.advanceDue(local) })
+	if !local.isDropped {
+		a.Wheel.Set(&local.timer, storeRetryDelay, func() { a.advanceDue(local) })
+	}
 }
 
 // catchUp reads what this node has missed of a match. If that fails, the next search for

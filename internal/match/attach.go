@@ -35,22 +35,24 @@ type attacher struct {
 // returns ErrNotFound if there is no match or no place. With OnState it also
 // returns ErrNotFound for an arena in its lobby.
 func (a *attacher) Attach(ctx context.Context, request AttachRequest) error {
-	local, err := a.loadMatch(ctx, request.Match)
-	if err != nil {
-		return err
+	for attempt := range maxStepAttempts {
+		local, err := a.loadMatch(ctx, request.Match)
+		if err != nil {
+			return err
+		}
+		if request.OnState == nil && local.isAttached(request.Player, request.Session) {
+			return nil
+		}
+		attached, err := a.tryAttach(ctx, local, request, attempt == 0)
+		if err != nil {
+			return err
+		}
+		if attached {
+			a.noteChange(local)
+			return nil
+		}
 	}
-	if request.OnState == nil && local.isAttached(request.Player, request.Session) {
-		return nil
-	}
-	member, err := a.lookUpMember(ctx, local, request.Player)
-	if err != nil {
-		return err
-	}
-	if err := a.attach(ctx, local, request, member); err != nil {
-		return err
-	}
-	a.noteChange(local)
-	return nil
+	return errMatchChanging
 }
 
 // AttachFrom attaches a player's session at this node to an arena, from a push
@@ -67,27 +69,26 @@ func (a *attacher) AttachFrom(ctx context.Context, match, player string, after i
 	return a.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session, AfterSeq: after})
 }
 
-// attach reads the match and adds the session. It repeats that if this node has delivered
-// newer pushes since the read.
-func (a *attacher) attach(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
-	for attempt := range maxStepAttempts {
-		view, err := a.readForSession(ctx, local, request, member)
-		switch {
-		case err != nil:
-			return err
-		case request.OnState != nil && (view.Phase == PhaseLobby || view.Phase == PhaseStarting):
-			return ErrNotFound
-		}
-		if request.CheckReplay != nil && attempt == 0 {
-			if err := request.CheckReplay(view.bytesAfter(request.AfterSeq)); err != nil {
-				return err
-			}
-		}
-		if a.addIfPresent(local, request, view) {
-			return nil
+// tryAttach reads the match and adds the session. It returns false if this node has delivered
+// newer pushes since the read, or has dropped the match.
+func (a *attacher) tryAttach(ctx context.Context, local *localMatch, request AttachRequest, isFirst bool) (attached bool, err error) {
+	member, err := a.lookUpMember(ctx, local, request.Player)
+	if err != nil {
+		return false, err
+	}
+	view, err := a.readForSession(ctx, local, request, member)
+	switch {
+	case err != nil:
+		return false, err
+	case request.OnState != nil && (view.Phase == PhaseLobby || view.Phase == PhaseStarting):
+		return false, ErrNotFound
+	}
+	if request.CheckReplay != nil && isFirst {
+		if err := request.CheckReplay(view.bytesAfter(request.AfterSeq)); err != nil {
+			return false, err
 		}
 	}
-	return errMatchChanging
+	return a.addIfPresent(local, request, view), nil
 }
 
 // readForSession reads what a session needs, with the frames that the session or those
@@ -124,16 +125,17 @@ func (v *View) bytesAfter(after int64) (size int64) {
 }
 
 // addIfPresent adds a session to a match that was just read, unless the session has
-// left. It returns false if newer pushes were delivered here since the read, or now, because
-// they had waited for those of the view. It registers the session before it checks that the
-// session is still present. A concurrent Detach therefore finds it.
+// left. It returns false if this node has dropped the match, or if newer pushes were delivered
+// here since the read, or now, because they had waited for those of the view. It registers the
+// session before it checks that the session is still present. A concurrent Detach therefore
+// finds it.
 func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view View) bool {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	if request.OnState == nil && local.sessions[request.Player] == request.Session {
 		return true
 	}
-	if local.state.hasPushesAfter(view.State) {
+	if local.isDropped || local.state.hasPushesAfter(view.State) {
 		return false
 	}
 	local.catchUp(view)

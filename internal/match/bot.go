@@ -94,7 +94,7 @@ func (b *bots) submitBotAnswer(local *localMatch, player string, question int, g
 		Player: player, ArrivedAt: b.Now(),
 		Answer: protocol.Answer{Match: local.plan.ID, Question: &question, Given: given},
 	})
-	if err != nil && !local.knownState().isClosed(question) {
+	if err != nil && local.mayTakeAnswer(question) {
 		b.Logger.Debug("bot answer failed; retrying", "match", local.plan.ID, "error", err)
 		b.Wheel.After(storeRetryDelay, func() { b.submitBotAnswer(local, player, question, given) })
 	}

@@ -144,6 +144,9 @@ const remoteStepGraceMS = 50
 func (d *localDelivery) armTimer(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
+	if local.isDropped {
+		return
+	}
 	if local.state.Phase.hasEnded() {
 		d.Wheel.Set(&local.timer, endedTTLMS*time.Millisecond, func() { d.dropLocalMatch(local) })
 		return

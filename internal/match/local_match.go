@@ -2,7 +2,6 @@ package match
 
 import (
 	"maps"
-	"slices"
 	"sync"
 
 	"laststand/internal/timer"
@@ -24,6 +23,8 @@ type localMatch struct {
 	sessions             sessionSet
 	members              memberCache
 	timer                timer.Timer
+	isUnused             bool            // result of the last check of dropUnused
+	isDropped            bool            // this node has released the match: it gets no session and no timer any more
 	early                earlyDeliveries // what other goroutines or nodes delivered before earlier pushes
 	isCatchUpScheduled   bool
 	lastBotsQuestion     int   // last question that bots were scheduled for; -1 for none
@@ -76,6 +77,14 @@ func (l *localMatch) knownState() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state
+}
+
+// mayTakeAnswer reports whether this node holds the match and does not know that a question is
+// closed.
+func (l *localMatch) mayTakeAnswer(question int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.isDropped && !l.state.isClosed(question)
 }
 
 // knownSeen returns what this node has seen, for the store to compare. It returns no
@@ -165,14 +174,6 @@ func (l *localMatch) waitsForPresentHost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state.HostPaced && (l.state.Phase == PhaseCountdown || l.state.Phase == PhaseRevealed) && l.sessions[l.plan.Arena.Host] != nil
-}
-
-// stopAndListPlayers stops the timer and returns the players with a session.
-func (l *localMatch) stopAndListPlayers() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.timer.Stop()
-	return slices.Collect(maps.Keys(l.sessions))
 }
 
 // memberCache has the members of an arena that this node has looked up. It is safe for

@@ -107,8 +107,8 @@ func (r *recovery) sweepMatch(ctx context.Context, id string) error {
 	return err
 }
 
-// fillGaps schedules reads of what this node has missed of its matches. A successful read
-// of their progress shows that the store is reachable.
+// fillGaps schedules reads of what this node has missed of its matches, and releases those that
+// it need not hold. A successful read of their progress shows that the store is reachable.
 func (r *recovery) fillGaps(ctx context.Context) error {
 	running := r.runningMatches()
 	ids := make([]string, len(running))
@@ -121,7 +121,7 @@ func (r *recovery) fillGaps(ctx context.Context) error {
 	}
 	r.noteStoreReached(ctx)
 	for _, local := range running {
-		if local.isBehind(progress[local.plan.ID]) { // a match without progress is behind
+		if !r.dropUnused(local) && local.isBehind(progress[local.plan.ID]) { // a match without progress is behind
 			r.scheduleCatchUp(local)
 		}
 	}

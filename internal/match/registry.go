@@ -41,7 +41,33 @@ func (r *registry) storeLocalMatch(local *localMatch) *localMatch {
 
 // dropLocalMatch releases a match that is over.
 func (r *registry) dropLocalMatch(local *localMatch) {
-	for _, player := range local.stopAndListPlayers() {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	r.dropLocked(local)
+}
+
+// dropUnused releases a match that has no sessions here and whose newest known step is not this
+// node's: another node advances it, or a sweep finds it. It releases a match only when two
+// checks in a row find it so, because the reply to a step may be on its way. It reports whether
+// it released the match.
+func (r *registry) dropUnused(local *localMatch) bool {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	wasUnused := local.isUnused
+	local.isUnused = len(local.sessions) == 0 && local.ownStepVersion < local.state.Version
+	if !wasUnused || !local.isUnused {
+		return false
+	}
+	r.dropLocked(local)
+	return true
+}
+
+// dropLocked releases a match. Callers may still use their copy: it gets no session and no timer
+// any more. The caller holds the mutex of the match.
+func (r *registry) dropLocked(local *localMatch) {
+	local.isDropped = true
+	local.timer.Stop()
+	for player := range local.sessions {
 		r.removeAttachedMatch(local, player)
 	}
 	r.mu.Lock()

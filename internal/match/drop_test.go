@@ -1,0 +1,76 @@
+package match
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// Two nodes sweep a match whose node has died. The players come back to one of them. The other
+// node releases the match.
+func TestSweptMatchIsReleasedWhereNobodyPlays(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB, nodeC := c.startNode(), c.startNode(), c.startNode()
+		nodeA.openSession(ada)
+		plan := nodeA.startDuel(c, 3)
+		c.passUntil(plan, PhaseOpen, 0)
+		nodeA.kill()
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		heldByB, _ := nodeB.countLocalMatches()
+		heldByC, _ := nodeC.countLocalMatches()
+		if heldByB+heldByC != 1 {
+			c.Errorf("nodes that advance the match: %d and %d", heldByB, heldByC)
+		}
+		player, other := nodeC, nodeB
+		if heldByC == 1 {
+			player, other = nodeB, nodeC
+		}
+		session := player.openSession(ada)
+		c.requireNoError(player.AttachSession(c.Context(), "demo", plan.ID, ada))
+		c.passUntil(plan, PhaseOver, 2)
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		c.checkReceivedLog(plan, session, 0)
+		c.checkStepsAppliedOnce()
+		if held, _ := player.countLocalMatches(); held != 1 {
+			c.Errorf("the node of the player holds %d matches", held)
+		}
+		time.Sleep(time.Hour)
+		if held, _ := other.countLocalMatches(); held != 0 {
+			c.Errorf("the other node holds %d matches", held)
+		}
+	})
+}
+
+// The node releases a match while a session is being attached to it. The session gets the
+// pushes of the copy that is loaded then.
+func TestSessionIsNotAttachedToReleasedCopy(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := n.startDuel(c, 2)
+		first := n.findLocalMatch(plan.ID)
+		var release sync.Once
+		n.store.setFault(func(method, _ string) fault {
+			if method == "Read" {
+				release.Do(func() {
+					if n.dropUnused(first) || !n.dropUnused(first) {
+						c.Error("it was not released by the second check")
+					}
+				})
+			}
+			return noFault
+		})
+		session := n.openSession(ada)
+		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) {}}))
+		if n.findLocalMatch(plan.ID) == first || len(n.findLocalMatch(plan.ID).sessions) != 1 {
+			c.Error("the session is not attached to the new copy")
+		}
+		c.passUntil(plan, PhaseOver, 1)
+		c.checkReceivedLog(plan, session, 0)
+		c.checkStepsAppliedOnce()
+	})
+}
