@@ -302,6 +302,7 @@ func (m *model) reap(now int64) (lost int64) {
 			lost++
 		}
 		delete(m.flights, batch)
+		delete(m.settled, batch) // the result of a part is forgotten with the batch
 	}
 	return lost
 }
