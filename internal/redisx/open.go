@@ -120,6 +120,7 @@ func clientOptions(addr address) *redis.UniversalOptions {
 		PipelineReadBufferSize:  64 << 10,
 		PipelineWriteBufferSize: 64 << 10,
 
+		Protocol:                 2, // with RESP3 the client looks for notifications before each reply
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
