@@ -30,7 +30,7 @@ func (b duelBanks) Count(game string, filter lobby.Filter) int {
 	return b.Pool(game, "", false).Count(drawSpec(filter, 0))
 }
 
-func (b duelBanks) Draw(game string, filter lobby.Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+func (b duelBanks) Draw(game string, filter lobby.Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error) {
 	return b.Pool(game, "", false).Draw(drawSpec(filter, count), seen, newRand())
 }
 

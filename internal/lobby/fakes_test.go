@@ -166,15 +166,13 @@ func (fakeBank) matchingQuestions(filter Filter) []quiz.DrawnQuestion {
 
 func (b fakeBank) Count(_ string, filter Filter) int { return len(b.matchingQuestions(filter)) }
 
-func (b fakeBank) Draw(_ string, filter Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+func (b fakeBank) Draw(_ string, filter Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error) {
 	matching := b.matchingQuestions(filter)
 	if len(matching) < count {
 		return nil, errors.New("too few questions")
 	}
 	slices.SortStableFunc(matching, func(a, b quiz.DrawnQuestion) int {
-		_, seenA := seen[a.ID]
-		_, seenB := seen[b.ID]
-		return map[bool]int{true: 1}[seenA] - map[bool]int{true: 1}[seenB]
+		return map[bool]int{true: 1}[seen(a.ID)] - map[bool]int{true: 1}[seen(b.ID)]
 	})
 	return matching[:count], nil
 }
@@ -185,16 +183,14 @@ type fakeSeenStore struct {
 	seen map[string][]string
 }
 
-func (s *fakeSeenStore) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
+func (s *fakeSeenStore) SeenQuestions(_ context.Context, _ string, players []string) (func(id string) bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	merged := map[string]struct{}{}
+	var merged []string
 	for _, player := range players {
-		for _, id := range s.seen[player] {
-			merged[id] = struct{}{}
-		}
+		merged = append(merged, s.seen[player]...)
 	}
-	return merged, nil
+	return func(id string) bool { return slices.Contains(merged, id) }, nil
 }
 
 func (s *fakeSeenStore) AddSeen(_ context.Context, _ string, players, questions []string) error {

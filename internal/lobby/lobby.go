@@ -104,16 +104,15 @@ type StatusReader interface {
 }
 
 // Bank draws questions. Count returns how many questions match a filter. Draw
-// returns random ones; it uses questions in seen only if there are not enough
-// others.
+// returns random ones; it uses seen questions only if there are not enough others.
 type Bank interface {
 	Count(game string, w Filter) int
-	Draw(game string, w Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error)
+	Draw(game string, w Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
 }
 
 // SeenStore remembers which questions players saw recently.
 type SeenStore interface {
-	SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error)
+	SeenQuestions(ctx context.Context, game string, players []string) (seen func(id string) bool, err error)
 	AddSeen(ctx context.Context, game string, players, questions []string) error
 }
 

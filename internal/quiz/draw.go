@@ -24,8 +24,8 @@ type DrawSpec struct {
 // Draw returns spec.Count different random questions that match the spec, with
 // their choices shuffled. The result shares the questions with the pool.
 //
-// Draw uses questions whose ids are in seen only if there are too few others, and
-// then as few as possible, at random. seen may be nil and stays unchanged. If the
+// Draw uses questions whose ids are seen only if there are too few others, and
+// then as few as possible, at random. A nil seen means none. If the
 // spec has no language, Draw first draws a language that has enough questions. The
 // probability of a language is proportional to its number of questions.
 //
@@ -33,7 +33,7 @@ type DrawSpec struct {
 // wraps ErrTooFewQuestions. No other goroutine may use rng at the same time. The
 // time is proportional to spec.Count plus the number of seen questions that Draw
 // encounters.
-func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]DrawnQuestion, error) {
+func (p *Pool) Draw(spec DrawSpec, seen func(id string) bool, rng *rand.Rand) ([]DrawnQuestion, error) {
 	if spec.Count < 1 {
 		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
 	}
@@ -87,12 +87,12 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 }
 
 // drawUnseen reads the list in a random order until it has count questions that
-// are not in seen. If there are too few, it adds seen ones. The list must have at
+// are not seen. If there are too few, it adds seen ones. The list must have at
 // least count elements.
-func drawUnseen(list []*Question, count int, seen map[string]struct{}, rng *rand.Rand) []*Question {
+func drawUnseen(list []*Question, count int, seen func(id string) bool, rng *rand.Rand) []*Question {
 	var drawn, drawnSeen []*Question
 	for q := range randomOrder(list, rng) {
-		if _, isSeen := seen[q.ID]; !isSeen {
+		if seen == nil || !seen(q.ID) {
 			drawn = append(drawn, q)
 		} else if len(drawnSeen) < count {
 			drawnSeen = append(drawnSeen, q)

@@ -108,11 +108,7 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 		for _, id := range rapid.SliceOf(rapid.StringMatching(`[abcd][0-9]`)).Draw(t, "seen") {
 			seen[id] = struct{}{}
 		}
-		seenBefore := len(seen)
-		drawn, err := pool.Draw(spec, seen, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
-		if len(seen) != seenBefore {
-			t.Fatal("Draw changed seen")
-		}
+		drawn, err := pool.Draw(spec, isIn(seen), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 		if !pool.HasEnough(spec) {
 			if !errors.Is(err, quiz.ErrTooFewQuestions) {
 				t.Fatalf("%+v: %v", spec, err)
@@ -153,6 +149,10 @@ func checkDrawn(t *rapid.T, pool *quiz.Pool, spec quiz.DrawSpec, seen map[string
 			t.Fatalf("%+v: %d seen questions were drawn, although %d others match", spec, repeated, fresh)
 		}
 	}
+}
+
+func isIn(seen map[string]struct{}) func(id string) bool {
+	return func(id string) bool { _, known := seen[id]; return known }
 }
 
 // countSeen counts the matching questions that were seen. It draws all of them.
@@ -214,8 +214,8 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	repeatCounts := make(map[string]int)
 	firstIsSeenCounts := make(map[bool]int)
 	for range 1000 {
-		two, _ := pool.Draw(quiz.DrawSpec{Count: 2}, seen, rng)
-		three, err := pool.Draw(quiz.DrawSpec{Count: 3}, seen, rng)
+		two, _ := pool.Draw(quiz.DrawSpec{Count: 2}, isIn(seen), rng)
+		three, err := pool.Draw(quiz.DrawSpec{Count: 3}, isIn(seen), rng)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,7 +106,7 @@ func (fakeBank) Count(_ string, filter lobby.Filter) int {
 	return 1000
 }
 
-func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
 	questions := make([]quiz.DrawnQuestion, count)
 	for i := range questions {
 		questions[i].Question = &quiz.Question{
@@ -120,7 +120,7 @@ func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{})
 // emptySeenStore is a lobby.SeenStore that stores nothing.
 type emptySeenStore struct{}
 
-func (emptySeenStore) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {
+func (emptySeenStore) SeenQuestions(context.Context, string, []string) (func(string) bool, error) {
 	return nil, nil
 }
 

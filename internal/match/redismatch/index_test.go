@@ -2,6 +2,7 @@ package redismatch
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -136,43 +137,68 @@ func (m *testMatch) allKeys() []string {
 	return matchKeys
 }
 
-func TestNewestSeenQuestionsAreKept(t *testing.T) {
+func TestSeenQuestionsAreRemembered(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		ada, bob := m.plan.ID+"_ada", m.plan.ID+"_bob" // ids that no other test uses
-		if err := m.AddSeen(m.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
+		m.addSeen([]string{ada, bob}, "q_1", "q_2")
+		m.addSeen([]string{bob}, "q_3")
+		m.wantSeen("demo", []string{ada}, "q_1 q_2")
+		m.wantSeen("demo", []string{bob}, "q_1 q_2 q_3")
+		m.wantSeen("demo", []string{ada, bob}, "q_1 q_2 q_3")
+		m.wantSeen("demo", []string{"nobody" + ada}, "")
+		m.wantSeen("other", []string{ada}, "")
+		if err := m.ForgetSeen(m.Context(), "demo", bob); err != nil {
 			m.Fatal(err)
 		}
-		if err := m.AddSeen(m.Context(), "demo", []string{bob}, []string{"q_3"}); err != nil {
-			m.Fatal(err)
-		}
-		for game, want := range map[string]map[string]int{"demo": {ada: 2, bob: 3, "nobody" + ada: 0}, "other": {ada: 0}} {
-			for player, count := range want {
-				seen, err := m.SeenQuestions(m.Context(), game, []string{player})
-				if err != nil || len(seen) != count {
-					m.Errorf("%s in game %s saw %v, %v", player, game, seen, err)
-				}
-			}
-		}
-		if merged, err := m.SeenQuestions(m.Context(), "demo", []string{ada, bob}); err != nil || len(merged) != 3 {
-			m.Errorf("%v, %v", merged, err)
-		}
-		for range 4 {
-			var questions []string
-			for i := range 100 {
-				questions = append(questions, "q_"+strings.Repeat("x", i))
-			}
-			if err := m.AddSeen(m.Context(), "demo", []string{ada}, questions); err != nil {
-				m.Fatal(err)
-			}
-		}
+		m.wantSeen("demo", []string{bob}, "")
+	})
+}
+
+// The oldest questions are forgotten, and those of a player who plays no more.
+func TestNewestSeenQuestionsAreKept(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		ada := m.plan.ID + "_ada"
 		key := seenKey("demo", ada)
-		if count := m.client.LLen(m.Context(), key).Val(); count != maxSeenQuestions {
-			m.Errorf("%d seen questions are stored", count)
+		for i := range 40 {
+			questions := []string{fmt.Sprint("newest", i)}
+			for len(questions) < 50 {
+				questions = append([]string{fmt.Sprint("q_", i, "_", len(questions))}, questions...)
+			}
+			m.addSeen([]string{ada}, questions...)
+			if length := m.client.StrLen(m.Context(), key).Val(); length > 2*seenBytes {
+				m.Fatalf("%d bytes are stored", length)
+			}
+			m.wantSeen("demo", []string{ada}, fmt.Sprint("newest", i))
+		}
+		seen, err := m.SeenQuestions(m.Context(), "demo", []string{ada})
+		if err != nil || !seen("newest35") || seen("newest0") {
+			m.Errorf("the newest and the first: %v, %v, %v", seen("newest35"), seen("newest0"), err)
 		}
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl <= 0 || ttl > seenTTL {
 			m.Errorf("seen questions are stored for %v", ttl)
 		}
 	})
+}
+
+func (m *testMatch) addSeen(players []string, questions ...string) {
+	m.Helper()
+	if err := m.AddSeen(m.Context(), "demo", players, questions); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// wantSeen checks which of some questions the players have seen. Some are parts of others.
+func (m *testMatch) wantSeen(game string, players []string, want string) {
+	m.Helper()
+	seen, err := m.SeenQuestions(m.Context(), game, players)
+	if err != nil {
+		m.Fatal(err)
+	}
+	for _, id := range append(strings.Fields(want), "q_1", "q_2", "q_3", "q_", "_1", "q_11") {
+		if wanted := slices.Contains(strings.Fields(want), id); seen(id) != wanted {
+			m.Errorf("%s of %v in game %s: seen %v", id, players, game, !wanted)
+		}
+	}
 }
 
 func TestMatchesAreSpreadOverAllPartitions(t *testing.T) {

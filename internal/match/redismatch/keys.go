@@ -78,8 +78,8 @@ func partitionKeys(p int) keys { return keys{tag: tag(p)} }
 
 func tag(p int) string { return "{" + strconv.Itoa(p) + "}" }
 
-// seenKey names the list of questions that a player saw recently.
-func seenKey(game, player string) string { return "seen:{" + game + "/" + player + "}" }
+// seenKey names the text of questions that a player saw recently.
+func seenKey(game, player string) string { return "seen_ids:{" + game + "/" + player + "}" }
 
 // codeKey names the key that holds the match of a code.
 func codeKey(game, code string) string { return "code:" + game + ":" + code }

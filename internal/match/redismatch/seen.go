@@ -3,64 +3,86 @@ package redismatch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 const (
-	// maxSeenQuestions is how many seen questions are stored per player: the newest.
-	maxSeenQuestions = 300
-	seenTTL          = 7 * 24 * time.Hour
+	// seenBytes is how much of the text of seen questions is read per player, from its end:
+	// the newest 350 or so with short ids. A text is shortened when it has become twice as
+	// long.
+	seenBytes = 4096
+	seenTTL   = 7 * 24 * time.Hour
 )
 
-// Seen stores which questions players saw recently. It implements
-// lobby.SeenStore.
+// Seen stores which questions players saw recently. The value of a player is a text: the
+// ids in the order in which they were seen, each between two spaces. An id has no spaces.
+// Seen implements lobby.SeenStore.
 type Seen struct{ client redis.UniversalClient }
 
-// SeenQuestions lists the questions that the players of a game saw recently.
-func (q *Seen) SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error) {
-	cmds := make([]*redis.StringSliceCmd, len(players))
-	_, err := q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+// SeenQuestions returns a function that tells whether one of the players of a game saw a
+// question recently. Goroutines may share the function.
+func (q *Seen) SeenQuestions(ctx context.Context, game string, players []string) (seen func(id string) bool, err error) {
+	cmds := make([]*redis.StringCmd, len(players))
+	_, err = q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, player := range players {
-			cmds[i] = pipe.LRange(ctx, seenKey(game, player), 0, -1)
+			cmds[i] = pipe.GetRange(ctx, seenKey(game, player), -seenBytes, -1)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: read seen questions: %w", err)
 	}
-	seen := make(map[string]struct{})
-	for _, cmd := range cmds {
-		for _, id := range cmd.Val() {
-			seen[id] = struct{}{}
-		}
+	texts := make([]string, len(cmds))
+	for i, cmd := range cmds {
+		texts[i] = cmd.Val()
 	}
-	return seen, nil
+	return func(id string) bool {
+		id = seenText(id)
+		for _, text := range texts {
+			if strings.Contains(text, id) {
+				return true
+			}
+		}
+		return false
+	}, nil
 }
+
+func seenText(ids ...string) string { return " " + strings.Join(ids, "  ") + " " }
 
 // AddSeen records that the players of a game are about to see questions.
 func (q *Seen) AddSeen(ctx context.Context, game string, players, questions []string) error {
-	ids := make([]any, len(questions))
-	for i, id := range questions {
-		ids[i] = id
-	}
+	lengths, added := make([]*redis.IntCmd, len(players)), seenText(questions...)
 	_, err := q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, player := range players {
-			key := seenKey(game, player)
-			pipe.RPush(ctx, key, ids...)
-			pipe.LTrim(ctx, key, -maxSeenQuestions, -1)
-			pipe.Expire(ctx, key, seenTTL)
+		for i, player := range players {
+			lengths[i] = pipe.Append(ctx, seenKey(game, player), added)
+			pipe.Expire(ctx, seenKey(game, player), seenTTL)
 		}
 		return nil
 	})
+	for i, length := range lengths {
+		if err == nil && length.Val() > 2*seenBytes {
+			err = q.shorten(ctx, seenKey(game, players[i]))
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("redismatch: add seen questions: %w", err)
 	}
 	return nil
 }
 
-// ForgetSeen deletes the list of questions that a player has seen.
+// shorten removes the oldest ids of a text. Ids that are added at the same time may be lost.
+func (q *Seen) shorten(ctx context.Context, key string) error {
+	text, err := q.client.GetRange(ctx, key, -seenBytes, -1).Result()
+	if err != nil {
+		return err
+	}
+	return q.client.Set(ctx, key, text, seenTTL).Err()
+}
+
+// ForgetSeen deletes the questions that a player has seen.
 func (q *Seen) ForgetSeen(ctx context.Context, game, player string) error {
 	if err := q.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
 		return fmt.Errorf("redismatch: forget seen questions: %w", err)
