@@ -37,8 +37,8 @@ func TestPlayersPlayThroughProxiesWhileANodeDrains(t *testing.T) {
 	forEachProxy(t, func(t *testing.T, proxy string) {
 		report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
 			ClusterConfig: stress.ClusterConfig{
-				Nodes: 2, Proxy: proxy, Log: t.Logf,
-				NodeOptions: testenv.NodeOptions{Binary: binary, Redis: testenv.Redis(t).URL, Database: testenv.Postgres(t).URL},
+				Nodes: 2, Log: t.Logf,
+				NodeOptions: testenv.NodeOptions{Binary: binary, Proxy: proxy, Redis: testenv.Redis(t).URL, Database: testenv.Postgres(t).URL},
 			},
 			Players: 20, Arenas: 3, Drains: 1, For: 4 * time.Second, Seed: 7,
 		})
@@ -56,29 +56,22 @@ func TestPlayersPlayThroughProxiesWhileANodeDrains(t *testing.T) {
 func TestProxiesPassTheAddressAndSchemeOfPlayers(t *testing.T) {
 	binary := buildServer(t)
 	forEachProxy(t, func(t *testing.T, proxy string) {
-		o := testenv.NodeOptions{Binary: binary, Settings: "games: {demo: {" + testenv.KeysYAML + "}}\nlimits: {connections_per_address: 1}\n"}
-		if err := o.BehindProxy(proxy); err != nil {
-			t.Fatal(err)
-		}
-		node, err := testenv.StartNode(t.Context(), o)
+		nodes, err := testenv.StartNodes(t.Context(), 1, testenv.NodeOptions{Binary: binary, Proxy: proxy, Settings: "games: {demo: {" + testenv.KeysYAML + "}}\nlimits: {connections_per_address: 1}\n"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		server, err := testenv.StartProxy(proxy, []*testenv.Node{node})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = server.End(); _ = node.Kill() })
-		connect(t, server.URL, "127.0.0.5", 0)
-		connect(t, server.URL, "127.0.0.5", protocol.CloseOverloaded)
-		connect(t, server.URL, "127.0.0.6", 0)
+		t.Cleanup(func() { _ = nodes.Stop() })
+		url := nodes.URLs()[0]
+		connect(t, url, "127.0.0.5", 0)
+		connect(t, url, "127.0.0.5", protocol.CloseOverloaded)
+		connect(t, url, "127.0.0.6", 0)
 		token, err := testenv.Token("host", "teacher")
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := players.CreateArena(t.Context(), server.URL, "demo", token, protocol.NewArena{Name: "Quiz night", Mode: "race", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 3, Lang: "en"}})
-		if err != nil || !strings.HasPrefix(made.JoinURL, server.URL+"/g/demo/join/") {
-			t.Errorf("the players' link is %q (%v), want one that starts with %s", made.JoinURL, err, server.URL)
+		made, err := players.CreateArena(t.Context(), url, "demo", token, protocol.NewArena{Name: "Quiz night", Mode: "race", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 3, Lang: "en"}})
+		if err != nil || !strings.HasPrefix(made.JoinURL, url+"/g/demo/join/") {
+			t.Errorf("the players' link is %q (%v), want one that starts with %s", made.JoinURL, err, url)
 		}
 	})
 }

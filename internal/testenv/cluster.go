@@ -28,7 +28,7 @@ func Cluster(t testing.TB) string {
 }
 
 var sharedCluster = sync.OnceValues(func() (string, error) {
-	nodes, err := startCluster(2, 0, (*Server).stopAtExit)
+	nodes, err := startCluster(2, 0)
 	return nodes.URL, err
 })
 
@@ -46,9 +46,12 @@ type ClusterNodes struct {
 func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	t.Helper()
 	requireRedis(t)
-	nodes, err := startCluster(masters, replicas, func(server *Server) { server.stopWithTest(t) }, takeOverEarly...)
+	nodes, err := StartClusterUntilExit(masters, replicas)
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
+	}
+	for _, server := range slices.Concat(nodes.Masters, nodes.Replicas) {
+		server.stopWithTest(t)
 	}
 	return nodes
 }
@@ -56,7 +59,7 @@ func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 // StartClusterUntilExit starts a Redis cluster for a program without a test. It ends with this
 // process. See StartCluster.
 func StartClusterUntilExit(masters, replicas int) (ClusterNodes, error) {
-	return startCluster(masters, replicas, (*Server).stopAtExit, takeOverEarly...)
+	return startCluster(masters, replicas, takeOverEarly...)
 }
 
 // takeOverEarly are arguments of nodes whose replicas take over about two seconds after the death of
@@ -71,16 +74,14 @@ func clusterURL(masters []*Server) string {
 	return "redis://" + strings.Join(addrs, ",")
 }
 
-// startCluster starts the servers of a cluster, and waits until the cluster is complete. It
-// calls onStart for each server that it has started.
-func startCluster(masters, replicas int, onStart func(*Server), extraArgs ...string) (nodes ClusterNodes, err error) {
+// startCluster starts the servers of a cluster, and waits until the cluster is complete.
+func startCluster(masters, replicas int, extraArgs ...string) (nodes ClusterNodes, err error) {
 	var servers []*Server
 	for range masters + replicas {
 		server, err := startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...)
 		if err != nil {
 			return nodes, err
 		}
-		onStart(server)
 		servers = append(servers, server)
 	}
 	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
@@ -164,7 +165,6 @@ func (n *ClusterNodes) AddMaster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server.stopAtExit()
 	if err := n.meet(ctx, server); err != nil {
 		return err
 	}
@@ -214,17 +214,7 @@ func (n *ClusterNodes) awaitAgreement(ctx context.Context) error {
 			return err
 		}
 	}
-	for {
-		err := redisCLI(ctx, "--cluster", "check", n.Masters[0].Addr)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	return Poll(ctx, 200*time.Millisecond, func() error { return redisCLI(ctx, "--cluster", "check", n.Masters[0].Addr) })
 }
 
 // redisCLI runs redis-cli, which Debian installs with redis-server.

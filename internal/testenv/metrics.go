@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"runtime/metrics"
 	"strconv"
 	"strings"
@@ -119,6 +120,23 @@ func CPUTimeWithChildren(pid int) (time.Duration, error) {
 func ResidentBytes(pid int) (int64, error) {
 	s, err := processStat(pid)
 	return int64(s.ResidentMemory()), err
+}
+
+// ResetPeakBytes lets PeakBytes of a process start at its resident memory, which it returns.
+func ResetPeakBytes(pid int) (int64, error) {
+	err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+	resident, failed := ResidentBytes(pid)
+	return resident, errors.Join(err, failed)
+}
+
+// PeakBytes returns the largest resident memory of a process since ResetPeakBytes.
+func PeakBytes(pid int) (int64, error) {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	status, err := process.NewStatus()
+	return int64(status.VmHWM), err
 }
 
 func processStat(pid int) (s procfs.ProcStat, err error) {

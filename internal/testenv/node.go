@@ -27,7 +27,8 @@ type NodeOptions struct {
 	Database string        // URL of a PostgreSQL; "": SQLite in the folder of the node
 	Drain    time.Duration // how long the node continues after the request to stop
 
-	KeepPort bool // listen for players on the same port after a restart, for a proxy
+	Proxy    string // one of Proxies, in front of the nodes of StartNodes; "": none
+	keepPort bool   // listen for players on the same port after a restart, for a proxy
 
 	Game     string            // settings of the game demo, as YAML in braces; no limits apply to clients
 	More     string            // more settings at the top level, as lines of YAML
@@ -90,7 +91,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		n.flags = append(n.flags, "--database", o.Database)
 	}
 	listen := "127.0.0.1:0"
-	if o.KeepPort {
+	if o.keepPort {
 		port, err := FreePort()
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,11 +59,7 @@ func newDatabase(t testing.TB) string {
 var databaseCount atomic.Int64
 
 var sharedPostgres = sync.OnceValues(func() (*Server, error) {
-	server, err := startPostgres("-c", "fsync=off", "-c", "full_page_writes=off")
-	if err == nil {
-		server.stopAtExit()
-	}
-	return server, err
+	return startPostgres("-c", "fsync=off", "-c", "full_page_writes=off")
 })
 
 // initdbPath returns the path of the newest installed initdb, or "". Debian installs one for
@@ -257,10 +254,11 @@ func (s Standby) await(description, query string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeoutCause(s.t.Context(), processTimeout, fmt.Errorf("the standby did not %s within %v", description, processTimeout))
 	defer cancel()
-	for isTrue := false; !isTrue; time.Sleep(20 * time.Millisecond) {
-		var err error
-		if isTrue, err = readSQL[bool](ctx, s.URL, query); err != nil {
-			s.t.Fatal(err, context.Cause(ctx))
+	s.failTestOn(Poll(ctx, 20*time.Millisecond, func() error {
+		isTrue, err := readSQL[bool](ctx, s.URL, query)
+		if err == nil && !isTrue {
+			err = errors.New("not yet")
 		}
-	}
+		return err
+	}))
 }

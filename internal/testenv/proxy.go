@@ -23,7 +23,7 @@ import (
 	"laststand/deploy/proxies"
 )
 
-// Proxies are the examples of proxies that StartProxy knows.
+// Proxies are the examples of proxies that NodeOptions.Proxy can name.
 var Proxies = []string{"nginx.conf", "haproxy.cfg", "haproxy-tcp.cfg", "Caddyfile"}
 
 // proxyProgram returns the program that runs an example.
@@ -43,12 +43,12 @@ func HasProxy(t testing.TB, proxy string) bool {
 	return isInstalled(t, proxyProgram(proxy), findExecutable(proxyProgram(proxy)))
 }
 
-// BehindProxy adds the settings that a node behind a proxy needs: it keeps its port and trusts
+// behindProxy adds the settings that a node behind its proxy needs: it keeps its port and trusts
 // the proxy. Behind haproxy-tcp.cfg it ends TLS and reads the PROXY protocol.
-func (o *NodeOptions) BehindProxy(proxy string) error {
-	o.KeepPort = true
+func (o *NodeOptions) behindProxy() error {
+	o.keepPort = true
 	o.More += "trusted_proxies: [127.0.0.1]\n"
-	if proxy != "haproxy-tcp.cfg" {
+	if o.Proxy != "haproxy-tcp.cfg" {
 		return nil
 	}
 	o.More += "proxy_protocol: required\n"
@@ -57,9 +57,8 @@ func (o *NodeOptions) BehindProxy(proxy string) error {
 	return err
 }
 
-// StartProxy starts an example in front of nodes. URL of the result starts with https. The
-// proxy ends with this process, or by End.
-func StartProxy(proxy string, nodes []*Node) (*Server, error) {
+// startProxy starts an example in front of nodes. URL of the result starts with https.
+func startProxy(proxy string, nodes []*Node) (*Server, error) {
 	program := proxyProgram(proxy)
 	path := findExecutable(program)
 	dir, err := newServerDir(program, path)
@@ -75,7 +74,7 @@ func StartProxy(proxy string, nodes []*Node) (*Server, error) {
 		_, address, _ := strings.Cut(n.URL, "://")
 		site.Nodes = append(site.Nodes, address)
 	}
-	server, err := startOnFreePort(func(s *Server, _ int) error {
+	return startOnFreePort(func(s *Server, _ int) error {
 		s.URL, site.Listen = "https://"+s.Addr, s.Addr
 		text, err := proxies.Example(proxy, site)
 		if err != nil {
@@ -88,10 +87,6 @@ func StartProxy(proxy string, nodes []*Node) (*Server, error) {
 		}
 		return os.WriteFile(config, []byte(proxyFolders(text, dir)), 0o600)
 	})
-	if err == nil {
-		server.stopAtExit()
-	}
-	return server, err
 }
 
 func proxyArgs(program, dir, config string) []string {

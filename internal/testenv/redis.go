@@ -142,19 +142,13 @@ func (s *Server) redis(ctx context.Context, command string) (string, error) {
 
 // awaitInfo waits until the reply to a command contains all the texts.
 func (s *Server) awaitInfo(ctx context.Context, command string, wantTexts ...string) error {
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	return Poll(ctx, 20*time.Millisecond, func() error {
 		info, err := s.redis(ctx, command)
-		if err == nil && containsAll(info, wantTexts) {
-			return nil
+		if err == nil && !containsAll(info, wantTexts) {
+			err = fmt.Errorf("%s waits for %q: %s", s.Addr, wantTexts, info)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %s waits for %q: %s: %w", ctx.Err(), s.Addr, wantTexts, info, err)
-		case <-ticker.C:
-		}
-	}
+		return err
+	})
 }
 
 func containsAll(text string, wantTexts []string) bool {

@@ -70,17 +70,15 @@ func (s *Server) stopWithTest(t testing.TB) {
 	})
 }
 
-// stopAtExit makes this process the owner of the server.
-func (s *Server) stopAtExit() { onExit(s.End) }
-
 // errProcessEnded means that a server process ended before it was ready.
 var errProcessEnded = errors.New("it ended")
 
 // errPortTaken means that another process has taken the port.
 var errPortTaken = errors.New("another process has the port")
 
-// startOnFreePort starts a server on a free port. Another process may take the port before the
-// server binds it, so it tries up to five ports. configure sets the URL and the process.
+// startOnFreePort starts a server on a free port, which ends with this process. Another process
+// may take the port before the server binds it, so it tries up to five ports. configure sets the
+// URL and the process.
 func startOnFreePort(configure func(s *Server, port int) error) (*Server, error) {
 	var lastErr error
 	for range 5 {
@@ -93,6 +91,7 @@ func startOnFreePort(configure func(s *Server, port int) error) (*Server, error)
 			lastErr = s.child.start()
 		}
 		if lastErr == nil {
+			onExit(s.End)
 			return s, nil
 		}
 	}
@@ -217,6 +216,12 @@ func (c *child) signal(sig syscall.Signal) error {
 	}
 	return c.cmd.Process.Signal(sig)
 }
+
+// PID returns the id of the running server's process.
+func (s *Server) PID() int { return s.child.pid() }
+
+// End ends a server that a program has started. It does nothing if the server has ended.
+func (s *Server) End() error { return s.child.stop(syscall.SIGINT) }
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
 

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
 
@@ -29,55 +31,64 @@ const playTimeout = time.Hour
 // answeringPlayers are players who answer every question of their arenas or duels.
 type answeringPlayers struct {
 	playOptions
-	cluster   *cluster
-	all       []*players.AnsweringPlayer
-	hosts     []*players.Player
-	arenaIDs  []string
-	maxDelay  atomic.Int64  // see players.AnsweringPlayer
-	answering chan struct{} // closed at the first reply
-	firstOver chan struct{} // closed when the first player has ended an arena
-	allOver   chan struct{} // closed when all players have ended their arenas
-	failed    chan error    // holds the first error
-	isEnding  atomic.Bool   // connections are being closed, so errors are no faults
-	playing   sync.WaitGroup
+	cluster  cluster
+	all      []*players.AnsweringPlayer
+	hosts    []*players.Player
+	arenaIDs []string
+	maxDelay atomic.Int64 // see players.AnsweringPlayer
+	empty    usage        // before the players came
 
-	first, over sync.Once
-	latencies   *players.Recorder // of answers
-	replies     atomic.Int64      // to answers so far
-	firsts      atomic.Int64      // first right answers so far
-	trace       *answerTrace      // nil: none
+	playing *errgroup.Group
+	faulty  context.Context // ends with the first fault, which is its cause
+	over    context.Context // ends with the first arena, too
+	end     context.CancelFunc
+
+	latencies *players.Recorder // of answers
+	firstAt   func() time.Time  // when the first reply came; the first reply calls it
+	replies   atomic.Int64      // to answers so far
+	firsts    atomic.Int64      // first right answers so far
+	trace     *answerTrace      // nil: none
 }
 
 // answered is the kind of the latencies of answers.
 const answered = "answered"
 
-// seatPlayers connects players, spread over all nodes, and seats them in arenas.
-func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlayers, error) {
+func newAnsweringPlayers(ctx context.Context, c cluster, o playOptions) *answeringPlayers {
 	p := &answeringPlayers{
-		playOptions: o, cluster: c, latencies: players.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
-		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
+		playOptions: o, cluster: c, latencies: players.NewRecorder(playTimeout), firstAt: sync.OnceValue(time.Now), all: make([]*players.AnsweringPlayer, o.players),
 	}
+	p.playing, p.faulty = errgroup.WithContext(ctx)
+	p.over, p.end = context.WithCancel(p.faulty)
+	p.maxDelay.Store(int64(o.maxDelay))
 	if o.isTraced {
 		p.trace = new(answerTrace)
 	}
-	p.maxDelay.Store(int64(o.maxDelay))
-	err := p.connect(ctx, c.urls)
-	for i := 0; i < o.arenas && err == nil; i++ {
-		err = p.openArena(ctx, c.urls[i%len(c.urls)], p.all[i*o.players/o.arenas:(i+1)*o.players/o.arenas])
-	}
-	if err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p
 }
 
-func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
-	group, ctx := errgroup.WithContext(ctx)
+// playPart returns a part that seats players, calls measure, and ends the players.
+func playPart(name string, on clusterOptions, o playOptions, measure func(context.Context, *answeringPlayers) error) part {
+	return part{name, on, func(ctx context.Context, c cluster) (err error) {
+		p := newAnsweringPlayers(ctx, c, o)
+		defer p.close()
+		if p.empty, err = c.readUsage(ctx); err == nil {
+			err = p.seat(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		return measure(ctx, p)
+	}}
+}
+
+// seat connects the players, spread over all nodes, and seats them in arenas.
+func (p *answeringPlayers) seat(ctx context.Context) error {
+	group, connecting := errgroup.WithContext(ctx)
 	group.SetLimit(8)
+	urls := p.cluster.URLs()
 	for i := range p.all {
 		group.Go(func() error {
-			player, err := connectPlayer(ctx, urls[i%len(urls)], i)
+			player, err := connectPlayer(connecting, urls[i%len(urls)], i)
 			p.all[i] = &players.AnsweringPlayer{
 				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, IsBuzzer: p.mode == "buzzer", PlaysDuels: p.mode == "duel",
 			}
@@ -87,7 +98,11 @@ func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 			return err
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	for i := 0; i < p.arenas && err == nil; i++ {
+		err = p.openArena(ctx, urls[i%len(urls)], p.all[i*p.players/p.arenas:(i+1)*p.players/p.arenas])
+	}
+	return err
 }
 
 // openArena makes an arena and seats players in it.
@@ -109,30 +124,17 @@ func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*
 
 func (p *answeringPlayers) start() {
 	for _, one := range p.all {
-		p.playing.Go(func() {
-			if p.addError(one.Play(playTimeout)) {
-				p.over.Do(func() { close(p.firstOver) })
+		p.playing.Go(func() error {
+			err := one.Play(playTimeout)
+			if err == nil {
+				p.end()
 			}
+			return err
 		})
 	}
 	for i, host := range p.hosts {
-		p.playing.Go(func() { p.addError(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: p.arenaIDs[i]})) })
+		p.playing.Go(func() error { return host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: p.arenaIDs[i]}) })
 	}
-	go func() { // ends with the players
-		p.playing.Wait()
-		close(p.allOver)
-	}()
-}
-
-// addError keeps the first error, and returns whether there was none.
-func (p *answeringPlayers) addError(err error) bool {
-	if err != nil && !p.isEnding.Load() {
-		select {
-		case p.failed <- err:
-		default:
-		}
-	}
-	return err == nil
 }
 
 func (p *answeringPlayers) record(r players.Reply) {
@@ -146,29 +148,17 @@ func (p *answeringPlayers) record(r players.Reply) {
 		p.firsts.Add(1)
 	}
 	p.latencies.Add(answered, r.Latency)
-	p.first.Do(func() { close(p.answering) })
+	p.firstAt()
 }
 
-// wait waits for an event or the end of a time. It returns an error if a player failed.
-func (p *answeringPlayers) wait(ctx context.Context, event <-chan struct{}, timeout time.Duration) error {
-	select {
-	case <-event:
-	case <-time.After(timeout):
-	case err := <-p.failed:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-p.failed: // it may have come at the same time
-		return err
-	default:
-		return nil
-	}
+// playFor lets the players play for a time, but not after the end of the first arena. It returns
+// the first fault of a player.
+func (p *answeringPlayers) playFor(duration time.Duration) error {
+	_ = testenv.Pause(p.over, duration) // the end of an arena is no fault
+	return context.Cause(p.faulty)
 }
 
 func (p *answeringPlayers) close() {
-	p.isEnding.Store(true)
 	for _, one := range p.all {
 		if one != nil && one.Player != nil {
 			_ = one.Close()
@@ -177,5 +167,59 @@ func (p *answeringPlayers) close() {
 	for _, host := range p.hosts {
 		_ = host.Close()
 	}
-	p.playing.Wait()
+	_ = p.playing.Wait() // closing the connections has caused faults
+}
+
+// measureAll starts the players and measures them until all arenas are over. The time starts
+// at the first answer.
+func (p *answeringPlayers) measureAll(ctx context.Context) (m measurement, err error) {
+	if m.from, err = p.cluster.readUsage(ctx); err != nil {
+		return m, err
+	}
+	defer context.AfterFunc(ctx, p.close)()
+	p.start()
+	if err := p.playing.Wait(); err != nil {
+		return m, err
+	}
+	m.from.at = p.firstAt()
+	return m, p.finish(ctx, &m)
+}
+
+// measurePlay measures playing players for a time after the warm-up, but not after the end
+// of the first arena.
+func (p *answeringPlayers) measurePlay(ctx context.Context, duration time.Duration) (measurement, error) {
+	return p.measureDuring(ctx, warmUpTime, func() error { return p.playFor(duration) })
+}
+
+// measureDuring measures playing players after the warm-up, until a function returns. The memory
+// of Redis counts since the players came.
+func (p *answeringPlayers) measureDuring(ctx context.Context, warmUp time.Duration, run func() error) (m measurement, err error) {
+	if err := p.playFor(warmUp); err != nil {
+		return m, err
+	}
+	_ = p.latencies.Take()
+	if m.from, err = p.cluster.readUsage(ctx); err != nil {
+		return m, err
+	}
+	if err := run(); err != nil {
+		return m, err
+	}
+	err = p.finish(ctx, &m)
+	m.memory = m.to.memory - p.empty.memory
+	return m, err
+}
+
+// warmUpTime is how long players play before a measurement.
+const warmUpTime = 2 * time.Second
+
+// finish ends a measurement of players.
+func (p *answeringPlayers) finish(ctx context.Context, m *measurement) (err error) {
+	if m.to, err = p.cluster.readUsage(ctx); err != nil {
+		return err
+	}
+	m.answers, m.replies = p.latencies.Take().Quantiles(answered), p.replies.Load()
+	if m.answers.N == 0 {
+		return errors.New("no player could answer in the measured time; use fewer -players, or measure for longer")
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,19 +68,17 @@ func (o *answersOptions) parts(r *players.Report) []part {
 	}
 	t := newAnswerTable(r)
 	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {
-		return part{name, on, func(ctx context.Context, c *cluster) error {
-			return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
-				m, err := p.measureAll(ctx)
-				if err == nil {
-					m.addTo(t, name)
-					err = check(p)
-				}
-				return err
-			})
-		}}
+		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+			m, err := p.measureAll(ctx)
+			if err == nil {
+				m.addTo(t, name)
+				err = check(p)
+			}
+			return err
+		})
 	}
 	decideAll := func(name string, decide decideFunc) part {
-		return part{name, onRedis, func(ctx context.Context, c *cluster) error {
+		return part{name, onRedis, func(ctx context.Context, c cluster) error {
 			m, err := c.decideAnswers(ctx, o.players, questionsTimes*o.questions, decide)
 			if err == nil {
 				m.addTo(t, name)
@@ -144,7 +143,7 @@ func decideByScript(ctx context.Context, client *redis.Client, key string) error
 const questionsTimes = 40
 
 // decideAnswers lets one goroutine per player race for each question.
-func (c *cluster) decideAnswers(ctx context.Context, count, questions int, decide decideFunc) (m measurement, err error) {
+func (c cluster) decideAnswers(ctx context.Context, count, questions int, decide decideFunc) (m measurement, err error) {
 	latencies := players.NewRecorder(playTimeout)
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
@@ -170,4 +169,18 @@ func (c *cluster) decideAnswers(ctx context.Context, count, questions int, decid
 	m.to, err = c.readUsage(ctx)
 	m.answers = latencies.Take().Quantiles(answered)
 	return m, err
+}
+
+// textBank returns a bank of text questions, which the text `right` answers.
+func textBank(questions int) []byte {
+	all := make([]map[string]any, questions)
+	for i := range all {
+		all[i] = map[string]any{
+			"kind": "text", "difficulty": "easy", "text": fmt.Sprintf("What is asked in question %d?", i), "accepted": []string{"right"},
+		}
+	}
+	raw, _ := json.Marshal(map[string]any{ // plain fields always encode
+		"bank": "load", "lang": "en", "category": "load", "source": "none", "licence": "CC0-1.0", "questions": all,
+	})
+	return raw
 }

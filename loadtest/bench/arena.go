@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"sync"
 	"time"
 
 	"laststand/internal/testenv"
@@ -57,7 +56,7 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 		Game: fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.think + time.Second/2).Milliseconds()),
 	}}
 	for _, mode := range []string{"race", "buzzer", "survival"} {
-		all = append(all, part{mode, on, func(ctx context.Context, c *cluster) error { return o.measure(ctx, c, t, mode) }})
+		all = append(all, part{mode, on, func(ctx context.Context, c cluster) error { return o.measure(ctx, c, t, mode) }})
 	}
 	return all
 }
@@ -65,12 +64,15 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 type arenaTables struct{ results, answers, work *players.Table }
 
 // measure plays one match, checks it, and adds a row to each table.
-func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, mode string) error {
-	growth := c.watchMemory()
+func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mode string) error {
+	before, err := c.sumNodes(testenv.ResetPeakBytes)
+	if err != nil {
+		return err
+	}
 	k := newBenchClients(ctx, c, joinsPerSecond, players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)})
 	k.Questions, k.Ranked, k.Checker.ArenasCount, k.Checker.KeepAnswers = o.questions, true, true, true
 	from, to, err := o.play(ctx, c, k, mode)
-	resident, failed := growth()
+	peak, failed := c.sumNodes(testenv.PeakBytes)
 	if err := errors.Join(err, failed, k.close()); err != nil {
 		return err
 	}
@@ -88,13 +90,13 @@ func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, m
 		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
 	}
 	count := float64(o.players)
-	t.work.Add(mode, append([]float64{resident / count / 1000}, to.costs(from, count)...)...)
+	t.work.Add(mode, append([]float64{(peak - before) / count / 1000}, to.costs(from, count)...)...)
 	return k.violation()
 }
 
 // play plays one arena, and returns the use of all processes from its first question to its
 // end.
-func (o *arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mode string) (from, to usage, err error) {
+func (o *arenaOptions) play(ctx context.Context, c cluster, k *benchClients, mode string) (from, to usage, err error) {
 	joining, match := time.Duration(o.players)*time.Second/joinsPerSecond, time.Duration(o.questions)*(o.think+3*time.Second)
 	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
 	if err = k.await(ctx, "asked", joining, func() bool { return k.Stats.All().Quantiles(players.Question).N > 0 }); err != nil {
@@ -109,34 +111,11 @@ func (o *arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mo
 	return from, to, err
 }
 
-// watchMemory reads the resident memory of all nodes until its result is called, which
-// returns the largest growth in bytes.
-func (c *cluster) watchMemory() func() (growth float64, err error) {
-	ending := make(chan struct{})
-	var watching sync.WaitGroup
-	var first, largest int64
-	var failed error
-	watching.Go(func() {
-		for isOver := false; !isOver && failed == nil; {
-			var now int64
-			for _, n := range c.nodes {
-				resident, err := testenv.ResidentBytes(n.PID())
-				now, failed = now+resident, errors.Join(failed, err)
-			}
-			if first == 0 {
-				first = now
-			}
-			largest = max(largest, now)
-			select {
-			case <-ending:
-				isOver = true
-			case <-time.After(time.Second / 4):
-			}
-		}
-	})
-	return func() (float64, error) {
-		close(ending)
-		watching.Wait()
-		return float64(largest - first), failed
+// sumNodes adds up a figure of all nodes, which read reads of a process.
+func (c cluster) sumNodes(read func(pid int) (int64, error)) (sum float64, err error) {
+	for _, n := range c.All {
+		figure, failed := read(n.PID())
+		sum, err = sum+float64(figure), errors.Join(err, failed)
 	}
+	return sum, err
 }

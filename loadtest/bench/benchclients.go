@@ -21,10 +21,10 @@ type benchClients struct {
 }
 
 // newBenchClients makes clients without a task. They connect to random nodes at a rate.
-func newBenchClients(ctx context.Context, c *cluster, perSecond float64, habits players.Habits) *benchClients {
+func newBenchClients(ctx context.Context, c cluster, perSecond float64, habits players.Habits) *benchClients {
 	ctx, cancel := context.WithCancel(ctx)
 	return &benchClients{end: cancel, Group: players.NewGroup(ctx, players.Config{
-		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: new(checker.Checker), Stats: players.NewRecorder(time.Hour), Habits: habits,
+		Servers: c.URLs, Token: testenv.Token, Checker: new(checker.Checker), Stats: players.NewRecorder(time.Hour), Habits: habits,
 		Dialer:       func(n int) *net.Dialer { return players.FromAddress(n / players.PerAddress) },
 		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
 	})}

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -53,25 +54,25 @@ func (o *broadcastOptions) parts(r *players.Report) []part {
 	node := testenv.NodeOptions{Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
 	size := 0
 	return []part{
-		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c *cluster) (err error) {
+		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c cluster) (err error) {
 			size, err = o.measureArena(ctx, t, c)
 			return err
 		}},
-		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c *cluster) error { return o.measureFloor(ctx, t, c, size) }},
+		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c cluster) error { return o.measureFloor(ctx, t, c, size) }},
 	}
 }
 
 // measureArena measures the questions of an arena with one player, and returns the size of a
 // push. The host opens and closes each question.
-func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c *cluster) (size int, err error) {
-	host, made, err := makeArena(ctx, c.urls[0], protocol.NewArena{
+func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c cluster) (size int, err error) {
+	host, made, err := makeArena(ctx, c.URLs()[0], protocol.NewArena{
 		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
 	})
 	if err != nil {
 		return 0, err
 	}
 	defer host.Close()
-	player, err := connectPlayer(ctx, c.urls[0], 0)
+	player, err := connectPlayer(ctx, c.URLs()[0], 0)
 	if err != nil {
 		return 0, err
 	}
@@ -92,10 +93,10 @@ func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c
 }
 
 // measureFloor measures pushes of the given size.
-func (o *broadcastOptions) measureFloor(ctx context.Context, t *players.Table, c *cluster, size int) error {
+func (o *broadcastOptions) measureFloor(ctx context.Context, t *players.Table, c cluster, size int) error {
 	_, err := o.measure(ctx, t, c, "floor", "", o.pushes, func() (err error) {
 		for n := 0; n < o.pushes && err == nil; n++ {
-			err = players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.urls[0], size)}.Do(ctx, new(any))
+			err = players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any))
 			time.Sleep(pushPause)
 		}
 		return err
@@ -105,112 +106,74 @@ func (o *broadcastOptions) measureFloor(ctx context.Context, t *players.Table, c
 
 // measure connects watchers, lets lead cause the pushes, and adds a row of figures. Each
 // watcher receives a number of frames. It returns the size of a push.
-func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c *cluster, row, code string, frames int, lead func() error) (size int, err error) {
-	w, err := connectWatchers(ctx, c.urls[0], code, o.watchers)
-	if err != nil {
-		return 0, err
-	}
+func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c cluster, row, code string, frames int, lead func() error) (size int, err error) {
+	w := watchers{all: make([]*players.Player, o.watchers), last: make([]float64, o.pushes)}
 	defer w.close()
-	before, err := testenv.CPUTime(c.nodes[0].PID())
+	if err := w.connect(ctx, c.URLs()[0], code); err != nil {
+		return 0, err
+	}
+	for _, one := range w.all {
+		w.reading.Go(func() error { return w.read(one) })
+	}
+	before, err := testenv.CPUTime(c.All[0].PID())
+	if err == nil {
+		err = lead()
+	}
 	if err != nil {
 		return 0, err
 	}
-	if err := lead(); err != nil {
+	after, err := testenv.CPUTime(c.All[0].PID())
+	if err := errors.Join(err, w.reading.Wait()); err != nil {
 		return 0, err
 	}
-	after, err := testenv.CPUTime(c.nodes[0].PID())
-	if err != nil {
-		return 0, err
-	}
-	times, size, err := w.times(o.pushes)
-	if err != nil {
-		return 0, err
-	}
-	t.Add(row, times[len(times)/2], times[len(times)-1], float64(size), float64((after-before).Microseconds())/float64(frames*o.watchers))
-	return size, nil
+	slices.Sort(w.last)
+	t.Add(row, w.last[o.pushes/2], w.last[o.pushes-1], float64(w.size), float64((after-before).Microseconds())/float64(frames*o.watchers))
+	return w.size, nil
 }
 
 // watchers are connections that receive the pushes of an arena.
 type watchers struct {
 	all     []*players.Player
-	reading sync.WaitGroup
+	reading errgroup.Group
 
-	mu     sync.Mutex
-	pushes map[int64]*watchedPush // by the time at which the question opened, epoch ms
+	mu   sync.Mutex
+	last []float64 // ms from the opening of each question until the last watcher received it
+	size int       // bytes of a push
 }
 
-// watchedPush is a push that watchers have received.
-type watchedPush struct {
-	last  time.Time // when the last watcher received it
-	count int       // watchers that received it
-	size  int       // bytes
-}
-
-func connectWatchers(ctx context.Context, url, code string, count int) (*watchers, error) {
-	w := &watchers{all: make([]*players.Player, count), pushes: make(map[int64]*watchedPush)}
+func (w *watchers) connect(ctx context.Context, url, code string) error {
 	connecting, ctx := errgroup.WithContext(ctx)
 	connecting.SetLimit(64)
 	for i := range w.all {
-		connecting.Go(func() error {
+		connecting.Go(func() (err error) {
 			d := players.Dialer{LocalDialer: players.FromAddress(i / players.PerAddress), Buffer: 1024}
-			var err error // hosts need no row in the ledger
-			if w.all[i], err = connectAs(ctx, d, url, "host", "watcher_"+strconv.Itoa(i)); err != nil {
+			if w.all[i], err = connectAs(ctx, d, url, "host", "watcher_"+strconv.Itoa(i)); err != nil { // hosts need no row in the ledger
 				return err
 			}
 			return w.all[i].Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code, As: "spectator"})
 		})
 	}
-	if err := connecting.Wait(); err != nil {
-		w.close()
-		return nil, err
-	}
-	for _, one := range w.all {
-		w.reading.Go(func() { w.read(one) })
-	}
-	return w, nil
+	return connecting.Wait()
 }
 
-// read records the questions that a watcher receives, until its connection is closed.
-func (w *watchers) read(one *players.Player) {
-	for {
-		frame, err := one.ReadRaw(playTimeout)
+// read notes when the questions come to a watcher.
+func (w *watchers) read(one *players.Player) error {
+	for n := 0; n < len(w.last); {
+		frame, err := one.ReadRaw(clientTimeout)
 		if err != nil {
-			return
+			return fmt.Errorf("a watcher received %d of %d pushes: %w", n, len(w.last), err)
 		}
-		receivedAt := time.Now()
+		receivedAt := float64(time.Now().UnixMicro()) / 1000
 		openedAt, ok := players.ParseNumber(players.TextAfter(frame, `"opens_at":`))
 		if !ok || !bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)) {
 			continue
 		}
 		w.mu.Lock()
-		p := w.pushes[openedAt]
-		if p == nil {
-			p = &watchedPush{size: len(frame)}
-			w.pushes[openedAt] = p
-		}
-		p.count++
-		if receivedAt.After(p.last) {
-			p.last = receivedAt
-		}
+		w.last[n], w.size = max(w.last[n], receivedAt-float64(openedAt)), len(frame)
 		w.mu.Unlock()
+		n++
 	}
-}
-
-// times returns how long each push took to reach all watchers, in ms and sorted.
-func (w *watchers) times(pushes int) (ms []float64, size int, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.pushes) != pushes {
-		return nil, 0, fmt.Errorf("watchers received %d pushes, want %d", len(w.pushes), pushes)
-	}
-	for openedAt, p := range w.pushes {
-		if p.count != len(w.all) {
-			return nil, 0, fmt.Errorf("a push reached %d of %d watchers", p.count, len(w.all))
-		}
-		ms, size = append(ms, float64(p.last.UnixMicro())/1000-float64(openedAt)), p.size
-	}
-	slices.Sort(ms)
-	return ms, size, nil
+	return nil
 }
 
 func (w *watchers) close() {
@@ -219,5 +182,5 @@ func (w *watchers) close() {
 			_ = one.Close()
 		}
 	}
-	w.reading.Wait()
+	_ = w.reading.Wait() // closing the connections has caused errors
 }

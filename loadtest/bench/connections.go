@@ -63,24 +63,24 @@ func (o *connectionsOptions) parts(r *players.Report) []part {
 	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: "redis", Env: []string{"GOGC=100"}, Game: longQuestions}}
 	two := node
 	two.nodes = 2
-	idle := func(name string) func(context.Context, *cluster) error {
-		return func(ctx context.Context, c *cluster) error { return o.measureIdle(ctx, t, c, name) }
+	idle := func(name string) func(context.Context, cluster) error {
+		return func(ctx context.Context, c cluster) error { return o.measureIdle(ctx, t, c, name) }
 	}
-	play := func(inArenas bool, row string) func(context.Context, *cluster) error {
-		return func(ctx context.Context, c *cluster) error {
+	play := func(inArenas bool, row string) func(context.Context, cluster) error {
+		return func(ctx context.Context, c cluster) error {
 			return t.addMemory(ctx, c, row, o.playing, func() (*benchClients, error) { return o.openQuestion(ctx, c, inArenas) })
 		}
 	}
 	return []part{
 		{"idle", clusterOptions{floor: []string{}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
 		{"play", node, play(true, "playing, arenas")}, {"play", node, play(false, "playing, duels")},
-		{"kill", two, func(ctx context.Context, c *cluster) error { return o.measureKill(ctx, t, c) }},
+		{"kill", two, func(ctx context.Context, c cluster) error { return o.measureKill(ctx, t, c) }},
 	}
 }
 
 // addMemory connects clients, adds a row with the growth of the first node, divided by its
 // connections, and disconnects the clients.
-func (t connectionTables) addMemory(ctx context.Context, c *cluster, row string, connections int, connect func() (*benchClients, error)) error {
+func (t connectionTables) addMemory(ctx context.Context, c cluster, row string, connections int, connect func() (*benchClients, error)) error {
 	before, err := c.steadyMemory(ctx)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (t connectionTables) addServeTimes(row string, q players.Quantiles, took ti
 
 // measureIdle measures the memory of connections at rest. Then it closes them and measures a
 // storm of connections.
-func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables, c *cluster, name string) error {
+func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables, c cluster, name string) error {
 	err := t.addMemory(ctx, c, name, o.idle, func() (*benchClients, error) { return connectIdle(ctx, c, o.idle, fillTime) })
 	if err == nil {
 		_, err = c.steadyMemory(ctx) // until the server has freed their memory
@@ -125,7 +125,7 @@ func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables
 
 // connectIdle starts clients at even intervals within a time. They do nothing. It returns
 // when all of them are connected.
-func connectIdle(ctx context.Context, c *cluster, count int, within time.Duration) (*benchClients, error) {
+func connectIdle(ctx context.Context, c cluster, count int, within time.Duration) (*benchClients, error) {
 	k := newBenchClients(ctx, c, float64(count)/within.Seconds(), players.Habits{})
 	k.AddIdle(count)
 	return k, k.await(ctx, "connected", within, func() bool { return k.Connected.Load() >= int64(count) })
@@ -139,7 +139,7 @@ const joinsPerSecond = 1000
 
 // openQuestion lets players play until all of them have an open question. In arenas most of
 // them answer it; the others keep it open. In duels nobody answers.
-func (o *connectionsOptions) openQuestion(ctx context.Context, c *cluster, inArenas bool) (*benchClients, error) {
+func (o *connectionsOptions) openQuestion(ctx context.Context, c cluster, inArenas bool) (*benchClients, error) {
 	habits := players.Habits{SkipShare: 1}
 	if inArenas {
 		habits.SkipShare = 0.05
@@ -159,18 +159,18 @@ func (o *connectionsOptions) openQuestion(ctx context.Context, c *cluster, inAre
 
 // measureKill kills one of two nodes during a question. It measures how long its players
 // take to return to their matches on the other node.
-func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables, c *cluster) (err error) {
+func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables, c cluster) (err error) {
 	k, err := o.openQuestion(ctx, c, true)
 	defer func() { err = errors.Join(err, k.close()) }()
 	if err != nil {
 		return err
 	}
-	sessions, err := c.nodes[1].Metrics(ctx)
+	sessions, err := c.All[1].Metrics(ctx)
 	if err != nil {
 		return err
 	}
 	all, refused, start := k.Connected.Load(), k.sumCounts("connect "), time.Now()
-	if err := c.nodes[0].Kill(); err != nil {
+	if err := c.All[0].Kill(); err != nil {
 		return err
 	}
 	hosts := int64(o.playing / seatsPerArena) // some of them were on the other node
@@ -191,7 +191,7 @@ type memory struct{ resident, heap, stacks, goroutines float64 }
 
 // steadyMemory waits until the memory of the first node, or of the peer, no longer changes.
 // Each collection halves unused stacks, and free memory returns to the system after a while.
-func (c *cluster) steadyMemory(ctx context.Context) (m memory, err error) {
+func (c cluster) steadyMemory(ctx context.Context) (m memory, err error) {
 	const pause, steadyReadings, maxReadings = 300 * time.Millisecond, 4, 40
 	steady := 0
 	for i := 0; i < maxReadings && steady < steadyReadings; i++ {
@@ -207,14 +207,14 @@ func (c *cluster) steadyMemory(ctx context.Context) (m memory, err error) {
 	return m, nil
 }
 
-func (c *cluster) readMemory(ctx context.Context) (m memory, err error) {
-	if err := c.nodes[0].CollectGarbage(ctx); err != nil {
+func (c cluster) readMemory(ctx context.Context) (m memory, err error) {
+	if err := c.All[0].CollectGarbage(ctx); err != nil {
 		return m, err
 	}
-	all, err := c.nodes[0].Metrics(ctx)
+	all, err := c.All[0].Metrics(ctx)
 	if err != nil {
 		return m, err
 	}
-	resident, err := testenv.ResidentBytes(c.nodes[0].PID())
+	resident, err := testenv.ResidentBytes(c.All[0].PID())
 	return memory{float64(resident), all["go_memstats_heap_alloc_bytes"], all["go_memstats_stack_inuse_bytes"], all["go_goroutines"]}, err
 }

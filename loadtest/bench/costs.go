@@ -27,31 +27,19 @@ import (
 func newCostPart(r *players.Report, name string, on clusterOptions, play playOptions, warmUp, duration time.Duration) part {
 	onRedis := r.Table("Redis, for each answer", slices.Concat(players.Columns(2, "calls"), players.Columns(1, "µs", "commands", "writes"))...)
 	onNode := r.Table("node, for each answer", append(players.Columns(1, "µs", "allocations"), players.Columns(0, "bytes")...)...)
-	return part{name, on, func(ctx context.Context, c *cluster) error {
-		return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
-			p.start()
-			if err := p.wait(ctx, p.firstOver, warmUp); err != nil {
-				return err
-			}
-			from, err := c.readUsage(ctx)
-			if err != nil {
-				return err
-			}
-			answers := p.replies.Load()
-			if err := profileNode(ctx, c.nodes[0], duration); err != nil {
-				return err
-			}
-			answers = p.replies.Load() - answers
-			to, err := c.readUsage(ctx)
-			if err != nil {
-				return err
-			}
-			if err := c.addRedisCosts(ctx, onRedis, p, (to.cpu["Redis µs"]-from.cpu["Redis µs"])/float64(answers)); err != nil {
-				return err
-			}
-			return addNodeCosts(ctx, onNode, c.nodes[0], float64(answers))
-		})
-	}}
+	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+		p.start()
+		node := p.cluster.All[0]
+		m, err := p.measureDuring(ctx, warmUp, func() error { return profileNode(ctx, node, duration) })
+		if err != nil {
+			return err
+		}
+		answers := float64(m.answers.N)
+		if err := p.addRedisCosts(ctx, onRedis, (m.to.cpu["Redis µs"]-m.from.cpu["Redis µs"])/answers); err != nil {
+			return err
+		}
+		return addNodeCosts(ctx, onNode, node, answers)
+	})
 }
 
 // redisCost is the work of Redis in a script, or in a command outside of scripts.
@@ -72,12 +60,12 @@ const smallPart = 0.3
 
 // addRedisCosts adds the work of Redis for each answer, from its log of commands. totalMicros
 // is its processor time for an answer without that log.
-func (c *cluster) addRedisCosts(ctx context.Context, t *players.Table, p *answeringPlayers, totalMicros float64) error {
+func (p *answeringPlayers) addRedisCosts(ctx context.Context, t *players.Table, totalMicros float64) error {
 	names, err := scriptNames(ctx)
 	if err != nil {
 		return err
 	}
-	master := c.masters[0]
+	master := p.cluster.masters[0]
 	writes, err := master.CommandList(ctx, &redis.FilterBy{ACLCat: "write"}).Result()
 	if err != nil {
 		return err

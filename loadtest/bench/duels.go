@@ -52,28 +52,22 @@ func (o *duelsOptions) parts(r *players.Report) []part {
 	switch {
 	case o.trace:
 		play.maxDelay, play.isTraced = 150*time.Millisecond, true
-		return []part{newTracePart(r, newDuelCluster("redis", 70*time.Millisecond), play, duelWarmUp, o.duration)}
+		return []part{newTracePart(r, newDuelCluster("redis", 70*time.Millisecond), play, warmUpTime, o.duration)}
 	case o.costs:
-		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, duelWarmUp, o.duration)}
+		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, warmUpTime, o.duration)}
 	}
 	t := newAnswerTable(r)
 	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
-		return part{name, on, func(ctx context.Context, c *cluster) error {
-			empty, err := c.readUsage(ctx)
-			if err != nil {
-				return err
+		play := play
+		play.maxDelay = maxDelay
+		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+			p.start()
+			m, err := p.measurePlay(ctx, o.duration)
+			if err == nil {
+				m.addTo(t, name)
 			}
-			play := play
-			play.maxDelay = maxDelay
-			return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
-				p.start()
-				m, err := p.measurePlay(ctx, duelWarmUp, o.duration, empty)
-				if err == nil {
-					m.addTo(t, name)
-				}
-				return err
-			})
-		}}
+			return err
+		})
 	}
 	floor, postgres := newDuelCluster("redis", 0), newDuelCluster("redis", 70*time.Millisecond)
 	floor.floor = []string{"-questions", "10"}
@@ -89,9 +83,6 @@ func (o *duelsOptions) parts(r *players.Report) []part {
 		withOldMatches(measure("beside deletion", postgres, 150*time.Millisecond)),
 	}
 }
-
-// duelWarmUp is how long duels are played before the measurement.
-const duelWarmUp = 2 * time.Second
 
 // newDuelCluster returns a node for duels on a Redis (see StartStores), with a pause after each
 // question.
@@ -124,7 +115,7 @@ var fillLedger = []string{
 // answers of players.
 func withOldMatches(p part) part {
 	measure := p.measure
-	p.measure = func(ctx context.Context, c *cluster) error {
+	p.measure = func(ctx context.Context, c cluster) error {
 		for _, part := range []struct{ from, to, days, players int }{
 			{1, expiredMatches, 400, 5000}, {expiredMatches + 1, expiredMatches + erasedPlayers*matchesPerErased/2, 2, erasedPlayers},
 		} {
@@ -147,20 +138,15 @@ func withOldMatches(p part) part {
 }
 
 // restartNode restarts the only node. It looks for old matches when it starts.
-func (c *cluster) restartNode(ctx context.Context) error {
+func (c cluster) restartNode(ctx context.Context) error {
 	if _, err := c.ledger.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}
-	if _, err := c.nodes[0].Stop(); err != nil {
-		return err
-	}
-	err := c.nodes[0].Restart()
-	c.urls[0] = c.nodes[0].URL
-	return err
+	return c.Restart(0)
 }
 
 // checkDeleting returns an error unless the node has deleted and erased, and is not done.
-func (c *cluster) checkDeleting(ctx context.Context) error {
+func (c cluster) checkDeleting(ctx context.Context) error {
 	var matches, erasures int
 	err := c.ledger.QueryRow(ctx, `SELECT (SELECT count(*) FROM answers WHERE match_id LIKE 'm_old%') + (SELECT count(*) FROM matches WHERE id LIKE 'm_old%'), count(*) FROM erasures`).
 		Scan(&matches, &erasures)

@@ -33,17 +33,17 @@ func (u usage) costs(from usage, divisor float64) (all []float64) {
 	return all
 }
 
-func (c *cluster) readUsage(ctx context.Context) (usage, error) {
+func (c cluster) readUsage(ctx context.Context) (usage, error) {
 	u := usage{at: time.Now(), cpu: make(map[string]float64)}
 	err := u.addCPU("clients µs", testenv.CPUTime, os.Getpid())
 	for _, master := range c.masters {
 		info, failed := master.Info(ctx, "everything").Result()
 		err = errors.Join(err, cmp.Or(failed, u.addRedisInfo(info)))
 	}
-	if c.postgres != nil {
-		err = errors.Join(err, u.addCPU("PostgreSQL µs", testenv.CPUTimeWithChildren, c.postgres.PID()))
+	if c.Postgres != nil {
+		err = errors.Join(err, u.addCPU("PostgreSQL µs", testenv.CPUTimeWithChildren, c.Postgres.PID()))
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.All {
 		err = errors.Join(err, u.addCPU("nodes µs", testenv.CPUTime, n.PID()))
 	}
 	return u, err

@@ -41,7 +41,7 @@ func (o *options) registerCosts(flags *flag.FlagSet, kind string) {
 type part struct {
 	name    string // several parts can have the same
 	cluster clusterOptions
-	measure func(context.Context, *cluster) error
+	measure func(context.Context, cluster) error
 }
 
 func (p part) run(ctx context.Context, server string) error {

@@ -62,33 +62,27 @@ const scaleGame = `{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal
 const (
 	scaleArenas    = 8   // that the players are seated in
 	arenaQuestions = 100 // of an arena, the highest permitted number
-	warmUpTime     = 2 * time.Second
 )
 
 func (o *scaleOptions) newPart(t *players.Table, store string, nodes int, kind string) part {
 	name := fmt.Sprintf("%s/%s/%d", kind, store, nodes)
 	on := clusterOptions{nodes: nodes, node: testenv.NodeOptions{Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}}
-	return part{name, on, func(ctx context.Context, c *cluster) error {
-		empty, err := c.readUsage(ctx)
-		if err != nil {
-			return err
-		}
-		return c.measurePlayers(ctx, o.play(kind), func(p *answeringPlayers) error {
-			p.start()
-			for _, rate := range []struct {
-				name     string
-				maxDelay time.Duration
-			}{{fmt.Sprintf("%s at %d/s", name, o.rate), p.playOptions.maxDelay}, {name + " at full speed", 0}} {
-				p.maxDelay.Store(int64(rate.maxDelay))
-				m, err := p.measurePlay(ctx, warmUpTime, o.duration, empty)
-				if err != nil {
-					return err
-				}
-				m.addTo(t, rate.name)
+	play := o.play(kind)
+	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+		p.start()
+		for _, rate := range []struct {
+			name     string
+			maxDelay time.Duration
+		}{{fmt.Sprintf("%s at %d/s", name, o.rate), play.maxDelay}, {name + " at full speed", 0}} {
+			p.maxDelay.Store(int64(rate.maxDelay))
+			m, err := p.measurePlay(ctx, o.duration)
+			if err != nil {
+				return err
 			}
-			return nil
-		})
-	}}
+			m.addTo(t, rate.name)
+		}
+		return nil
+	})
 }
 
 // play returns what is played, with the delay of answers with which all players together reach

@@ -69,10 +69,11 @@ func TestWaitReportsAFault(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("refused")
 	for range 64 {
-		p := &answeringPlayers{firstOver: make(chan struct{}), failed: make(chan error, 1)}
-		p.addError(fault)
-		close(p.firstOver)
-		if err := p.wait(t.Context(), p.firstOver, time.Hour); !errors.Is(err, fault) {
+		p := newAnsweringPlayers(t.Context(), cluster{}, playOptions{})
+		p.playing.Go(func() error { return fault })
+		p.end()
+		<-p.faulty.Done()
+		if err := p.playFor(time.Hour); !errors.Is(err, fault) {
 			t.Fatalf("%v, want %v", err, fault)
 		}
 	}
@@ -81,10 +82,9 @@ func TestWaitReportsAFault(t *testing.T) {
 // A reply counts with its latency, and a first right answer as one.
 func TestRepliesAreCounted(t *testing.T) {
 	t.Parallel()
-	p := &answeringPlayers{latencies: players.NewRecorder(time.Hour), answering: make(chan struct{})}
+	p := newAnsweringPlayers(t.Context(), cluster{}, playOptions{})
 	p.record(players.Reply{Latency: time.Millisecond})
 	p.record(players.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
-	<-p.answering
 	latencies := p.latencies.Take().Quantiles(answered)
 	if latencies.N != 2 || p.replies.Load() != 2 || p.firsts.Load() != 1 || latencies.Max < 2.9 {
 		t.Errorf("latencies %+v, %d replies, %d firsts", latencies, p.replies.Load(), p.firsts.Load())

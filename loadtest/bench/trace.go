@@ -44,19 +44,17 @@ func (t *answerTrace) add(kind string, at time.Time) {
 // runs which command. All clocks are those of this machine.
 func newTracePart(r *players.Report, on clusterOptions, play playOptions, warmUp, duration time.Duration) part {
 	t := r.Table("lone answer", players.Columns(0, "p50 µs", "p99 µs", "answers")...)
-	return part{"trace", on, func(ctx context.Context, c *cluster) error {
-		return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
-			p.start()
-			if err := p.wait(ctx, p.firstOver, warmUp); err != nil {
-				return err
-			}
-			if err := p.trace.follow(ctx, c.masters[0].Options().Addr, duration); err != nil {
-				return err
-			}
-			p.trace.addTo(t)
-			return p.wait(ctx, p.firstOver, 0)
-		})
-	}}
+	return playPart("trace", on, play, func(ctx context.Context, p *answeringPlayers) error {
+		p.start()
+		if err := p.playFor(warmUp); err != nil {
+			return err
+		}
+		if err := p.trace.follow(ctx, p.cluster.masters[0].Options().Addr, duration); err != nil {
+			return err
+		}
+		p.trace.addTo(t)
+		return p.playFor(0)
+	})
 }
 
 // follow adds the commands that a Redis runs within a time.

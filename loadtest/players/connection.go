@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,25 +49,43 @@ func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resum
 type Dialer struct {
 	LocalDialer *net.Dialer // nil: any address
 	Buffer      int         // size of the read buffer in bytes; 0: enough for the end of a question
+	Origin      string      // of a page; "": none
+	Compression bool        // offer compression, which a server must refuse
 }
 
 // Connect connects a guest and says hello; resume may be nil.
 func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	buffer := cmp.Or(d.Buffer, defaultBuffer)
-	dialer := websocket.Dialer{
-		NetDialContext: cmp.Or(d.LocalDialer, new(net.Dialer)).DialContext, Subprotocols: []string{protocol.Subprotocol},
-		ReadBufferSize: buffer, WriteBufferSize: min(buffer, 1024),
-	}
-	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
+	p, _, err := d.Open(ctx, server)
 	if err != nil {
-		return nil, fmt.Errorf("players: connect: %w", err)
+		return nil, err
 	}
-	_ = answer.Body.Close()
-	p := &Player{Guest: g, conn: conn}
+	p.Guest = g
 	if err := p.hello(ctx, resume); err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// Open connects without a hello. It returns the status with which the server answered, 0 if it did
+// not.
+func (d Dialer) Open(ctx context.Context, server string) (p *Player, status int, err error) {
+	buffer, header := cmp.Or(d.Buffer, defaultBuffer), http.Header{}
+	dialer := websocket.Dialer{
+		NetDialContext: cmp.Or(d.LocalDialer, new(net.Dialer)).DialContext, Subprotocols: []string{protocol.Subprotocol},
+		ReadBufferSize: buffer, WriteBufferSize: min(buffer, 1024), EnableCompression: d.Compression,
+	}
+	if d.Origin != "" {
+		header.Set("Origin", d.Origin)
+	}
+	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", header)
+	if answer != nil {
+		status = answer.StatusCode
+		_ = answer.Body.Close()
+	}
+	if err != nil {
+		return nil, status, fmt.Errorf("players: connect: %w", err)
+	}
+	return &Player{conn: conn}, status, nil
 }
 
 func (p *Player) hello(ctx context.Context, resume *protocol.Resume) error {
@@ -172,6 +191,12 @@ func (p *Player) readReused() ([]byte, error) {
 		}
 	}
 }
+
+// Write sends bytes unchanged, for attackers.
+func (p *Player) Write(raw []byte) (int, error) { return p.NetConn().Write(raw) }
+
+// NetConn returns the connection below the websocket.
+func (p *Player) NetConn() net.Conn { return p.conn.NetConn() }
 
 // Close ends the connection without a close frame, as a lost network does.
 func (p *Player) Close() error { return p.conn.Close() }

@@ -1,7 +1,6 @@
 package stress
 
 import (
-	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -13,11 +12,12 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
 )
 
 // attackerOf returns an attacker of a server, and a function that joins its violations.
 func attackerOf(url string) (a *attacker, violations func() string) {
-	a = newAttacker(attackOrder{Kind: "test", URL: url, Addresses: []string{"127.0.0.1"}, For: time.Minute, Sockets: 1, PerSecond: 1000})
+	a = newAttacker(attackOrder{Kind: "test", URL: url, Addresses: 1, For: time.Minute, Sockets: 1, PerSecond: 1000})
 	return a, func() string {
 		var all []string
 		for line := range a.counts.Violations {
@@ -101,12 +101,12 @@ func TestSocketSpeaksToAServer(t *testing.T) {
 	}
 	defer s.Close()
 	for _, text := range texts {
-		if err := s.sendText(text); err != nil {
+		if err := send(s.NetConn(), textFrame(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, want := range []string{"pong", "error bad_request", "close 4400"} {
-		if got := describe(s.next(10 * time.Second)); got != want {
+		if got := describe(s.Read(10 * time.Second)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -119,8 +119,7 @@ func TestBadRefusalsAreViolations(t *testing.T) {
 		protocol.CodeBadRequest: "", protocol.CodeRateLimited: "without a retry time", protocol.CodeInternal: "was answered with",
 	} {
 		a, violations := attackerOf("")
-		f := frame{}
-		f.Type = protocol.TypeError
+		f := checker.Frame{Type: protocol.TypeError}
 		f.Data, _ = json.Marshal(protocol.Error{Code: code})
 		if !a.noteFrame(t.Context(), f, nil) || a.counts.Refused["error "+string(code)] != 1 {
 			t.Errorf("%s: %+v", code, a.counts)
@@ -137,19 +136,14 @@ func TestASlowClientMustBeCutOff(t *testing.T) {
 	for name, cuts := range map[string]bool{"cut off": true, "never cut off": false} {
 		ours, server := net.Pipe()
 		a, violations := attackerOf("")
-		started := make(chan struct{})
-		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval, start: func(context.Context, *attacker, int) connection {
-			close(started)
-			return ours
-		}}
+		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval}
 		go func() { // ends with the connection
-			<-started
 			_, _ = server.Read(make([]byte, 1))
 			if cuts {
 				_ = server.Close()
 			}
 		}()
-		runSlowClient(t.Context(), a, 0, c)
+		a.continueSlowly(t.Context(), c, ours, func() { a.readUntilClosed(t.Context(), ours) })
 		_ = server.Close()
 		if got := violations(); (got == "") != cuts {
 			t.Errorf("%s: %q", name, got)

@@ -56,7 +56,7 @@ func AttackKinds() (names []string) {
 type attackOrder struct {
 	Kind      string
 	URL, Ops  string        // the server's two addresses, as http://…
-	Addresses []string      // loopback addresses to connect from
+	Addresses int           // how many loopback addresses to connect from
 	For       time.Duration // how long the attackers start new actions
 	PerSecond float64       // actions a second, by all attackers together
 	Sockets   int           // connections at a time, at most
@@ -161,10 +161,16 @@ type attacker struct {
 }
 
 func newAttacker(o attackOrder) *attacker {
-	return &attacker{
-		attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For), clients: newClients(o.Addresses),
+	a := &attacker{
+		attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For),
 		counts: attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}},
 	}
+	for n := range o.Addresses {
+		a.clients = append(a.clients, &http.Client{Timeout: callTimeout, Transport: &http.Transport{
+			DialContext: a.dialer(n).DialContext, MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16, DisableCompression: true,
+		}})
+	}
+	return a
 }
 
 // repeat runs workers that call act again and again, at the pace of the order. It ends
@@ -234,9 +240,9 @@ func (a *attacker) violation(format string, args ...any) {
 // have one more, for the case that Redis does not answer in time.
 func (a *attacker) checkGranted(name string, times int64, each int, period time.Duration) {
 	elapsed := time.Since(a.until) + a.For
-	most := float64(len(a.Addresses)) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
+	most := float64(a.Addresses) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
 	if each > 0 && float64(times) > most {
-		a.violation("%d addresses were granted %d %s; the limit is %.0f", len(a.Addresses), times, name, most)
+		a.violation("%d addresses were granted %d %s; the limit is %.0f", a.Addresses, times, name, most)
 	}
 }
 

@@ -11,27 +11,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// newClients returns HTTP clients, one for each address to connect from.
-func newClients(addresses []string) []*http.Client {
-	all := make([]*http.Client, len(addresses))
-	for i, address := range addresses {
-		all[i] = &http.Client{
-			Timeout: callTimeout,
-			Transport: &http.Transport{
-				DialContext: dialer(address).DialContext, MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16, DisableCompression: true,
-			},
-		}
-	}
-	return all
-}
+	"laststand/loadtest/players"
+)
 
 // callTimeout bounds a request, a dial, and the wait for one frame.
 const callTimeout = 10 * time.Second
 
-func dialer(address string) *net.Dialer {
-	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: callTimeout}
+// firstAddress is the number of the first address of attackers: 127.2.0.1.
+const firstAddress = 2 * 62500
+
+// dialer returns the dialer of a worker.
+func (a *attacker) dialer(worker int) *net.Dialer {
+	d := players.FromAddress(firstAddress + worker%a.Addresses)
+	d.Timeout = callTimeout
+	return d
 }
 
 type call struct {

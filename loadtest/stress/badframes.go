@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"laststand/loadtest/players"
 )
 
 // malformed is something that the server must refuse. want lists the allowed refusals;
@@ -85,7 +87,7 @@ func sendMalformedFrames(ctx context.Context, a *attacker) {
 }
 
 func breakFrame(ctx context.Context, a *attacker, worker int, m malformed, first bool) {
-	var s *socket
+	var s *players.Player
 	var err error
 	if first {
 		s, err = a.open(ctx, worker, "")
@@ -97,8 +99,8 @@ func breakFrame(ctx context.Context, a *attacker, worker int, m malformed, first
 		return
 	}
 	defer s.Close()
-	_ = s.send(m.raw) // the server may close before the write ends
-	f, err := s.next(endless(m))
+	_ = send(s.NetConn(), m.raw) // the server may close before the write ends
+	f, err := s.Read(endless(m))
 	how := describe(f, err)
 	a.noteFrame(ctx, f, err)
 	if ctx.Err() == nil && !slices.Contains(strings.Split(m.want, ","), how) && how != "cut" && how != "close 1013" && how != "close 4429" {

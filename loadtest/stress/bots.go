@@ -39,7 +39,7 @@ type bot struct {
 	token  string
 	view   *checker.View
 
-	conn *socket
+	conn *players.Player
 	last int64 // id of the last request
 	seq  int64 // of the last push of the match
 	sent map[int64]attempt
@@ -61,7 +61,7 @@ func (b *bot) play(ctx context.Context) {
 	defer func() { _ = b.conn.Close() }() // whichever connection it is by then
 	b.join()
 	for b.view.IsPlaying() || time.Now().Before(b.until) {
-		f, err := b.conn.next(min(time.Until(b.until)+finalWait, callTimeout))
+		f, err := b.conn.Read(min(time.Until(b.until)+finalWait, callTimeout))
 		if !b.noteFrame(ctx, f, err) || !b.receive(ctx, f) {
 			return
 		}
@@ -75,8 +75,8 @@ func (b *bot) join() {
 
 func (b *bot) request(kind string, data any) (id int64) {
 	b.last++
-	raw, _ := json.Marshal(data) // our own messages always encode
-	_ = b.conn.sendText(fmt.Sprintf(`{"id":%d,"type":%q,"data":%s}`, 100+b.last, kind, raw))
+	raw, _ := json.Marshal(data)                                                                               // our own messages always encode
+	_ = send(b.conn.NetConn(), textFrame(fmt.Sprintf(`{"id":%d,"type":%q,"data":%s}`, 100+b.last, kind, raw))) // the read finds a lost connection
 	return 100 + b.last
 }
 
@@ -90,12 +90,12 @@ func (b *bot) try(match string, question int, given protocol.Given, isAsked bool
 }
 
 // receive handles a frame. It returns false if the bot stops.
-func (b *bot) receive(ctx context.Context, f frame) bool {
+func (b *bot) receive(ctx context.Context, f checker.Frame) bool {
 	if f.Seq > 0 && f.Seq != b.seq+1 { // the reply to match.sync repeats it
 		return true
 	}
 	b.seq = max(b.seq, f.Seq)
-	err := b.view.Push(f.Frame, 0)
+	err := b.view.Push(f, 0)
 	switch f.Type {
 	case protocol.TypeMatchFound:
 		b.tryElsewhere()
@@ -152,7 +152,7 @@ func (b *bot) answer(ctx context.Context) {
 }
 
 // answered checks an accepted answer.
-func (b *bot) answered(f frame) error {
+func (b *bot) answered(f checker.Frame) error {
 	a, ok := b.sent[*f.Re]
 	if !ok {
 		return nil // of a match that is over
@@ -175,7 +175,7 @@ func (b *bot) changeConnection(ctx context.Context) {
 	first := b.conn
 	b.conn = second
 	for {
-		f, err := first.next(time.Second)
+		f, err := first.Read(time.Second)
 		if !b.noteFrame(ctx, f, err) {
 			break
 		}

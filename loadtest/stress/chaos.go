@@ -105,10 +105,10 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	r.startChaosPlayers(c)
 	from := r.stats.Span()
 	var events errgroup.Group
-	events.Go(func() error { return r.injectFaults(ctx, c) })
-	events.Go(func() error { return r.makeChanges(ctx, c.For, c.redisChanges()) })
-	events.Go(func() error { return r.makeChanges(ctx, c.For, r.cluster.replacements(c)) })
-	events.Go(func() error { return pause(ctx, c.For) })
+	events.Go(func() error { return schedule(ctx, r.faults(c), c.Nodes-1) }) // one node has no fault at any time
+	events.Go(func() error { return schedule(ctx, r.spread(c.For, c.redisChanges()), 1) })
+	events.Go(func() error { return schedule(ctx, r.spread(c.For, r.cluster.replacements(c)), 1) })
+	events.Go(func() error { return testenv.Pause(ctx, c.For) })
 	if err := events.Wait(); err != nil {
 		return nil, err
 	}

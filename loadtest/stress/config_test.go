@@ -64,8 +64,8 @@ func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
 func TestASeedRepeatsTheFaults(t *testing.T) {
 	t.Parallel()
 	c := ChaosConfig{Kills: 3, Stalls: 2, Drains: 1, For: time.Minute, Seed: 7}
-	a := new(cluster)
-	first, again := a.faults(c), a.faults(c)
+	r := &run{cluster: new(cluster)}
+	first, again := r.faults(c), r.faults(c)
 	count := map[string]int{}
 	for i, f := range first {
 		count[f.name]++

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/players"
 )
 
 // floodRate is the fewest messages a second that a flooding player sends. It is several
@@ -39,7 +40,7 @@ func floodFrames(ctx context.Context, a *attacker) {
 		var reader sync.WaitGroup
 		reader.Go(func() { a.readUntil(ctx, s, a.until.Add(time.Second)) })
 		for i := 0; a.next(ctx); i++ {
-			if s.send(frames[i%len(frames)]) != nil {
+			if send(s.NetConn(), frames[i%len(frames)]) != nil {
 				break
 			}
 		}
@@ -67,7 +68,7 @@ func floodConnects(ctx context.Context, a *attacker) {
 				return
 			}
 			if n%4 == 2 {
-				_ = s.sendText(`{"id":1,"type":"hel`)
+				_ = send(s.NetConn(), textFrame(`{"id":1,"type":"hel`))
 			}
 			_ = s.Close()
 		}
@@ -156,12 +157,12 @@ func randomCode() string {
 }
 
 // tryCode tries to join with a code. It returns whether the connection is still usable.
-func tryCode(ctx context.Context, a *attacker, s *socket, wrong *atomic.Int64) bool {
+func tryCode(ctx context.Context, a *attacker, s *players.Player, wrong *atomic.Int64) bool {
 	code := randomCode()
-	if s.sendText(`{"id":9,"type":"arena.join","data":{"code":"`+code+`"}}`) != nil {
+	if _, err := s.Send(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code}); err != nil {
 		return false
 	}
-	f, err := s.next(callTimeout)
+	f, err := s.Read(callTimeout)
 	switch {
 	case f.Type == protocol.TypeArenaJoined:
 		a.violation("the code %s was found over a websocket", code)

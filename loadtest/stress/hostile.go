@@ -100,7 +100,7 @@ type attacked struct {
 }
 
 // server returns the attacked server.
-func (a *attacked) server() *testenv.Node { return a.cluster.nodes[0] }
+func (a *attacked) server() *testenv.Node { return a.cluster.All[0] }
 
 // Hostile runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.

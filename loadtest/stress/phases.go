@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
 
@@ -30,7 +31,7 @@ const maxWarmUp = 2 * time.Second
 
 // attackAll runs all phases. It returns how many seconds the server took to recover.
 func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error) {
-	if err := pause(ctx, min(maxWarmUp, a.Quiet)); err != nil {
+	if err := testenv.Pause(ctx, min(maxWarmUp, a.Quiet)); err != nil {
 		return 0, err
 	}
 	if a.before, err = a.server().Metrics(ctx); err != nil {
@@ -74,7 +75,7 @@ func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) e
 		attacks.Go(func() (err error) { counts[i], err = attack(ctx, a.order(kind, len(kinds))); return err })
 	}
 	if len(kinds) == 0 {
-		attacks.Go(func() error { return pause(ctx, a.Quiet) })
+		attacks.Go(func() error { return testenv.Pause(ctx, a.Quiet) })
 	}
 	err, control := attacks.Wait(), a.stats.Take()
 	most, failed := stopWatching()
@@ -93,10 +94,7 @@ func (a *attacked) order(kind string, together int) attackOrder {
 	n := a.server()
 	o := attackOrder{
 		Kind: kind, URL: n.URL, Ops: n.OpsURL, For: a.Each, PerSecond: a.PerSecond, Sockets: a.Sockets,
-		Match: a.group.ArenaMatch(), Limits: a.Limits, Revoked: a.revoked, SlowTimeout: a.SlowTimeout,
-	}
-	for i := range a.Addresses {
-		o.Addresses = append(o.Addresses, fmt.Sprintf("127.2.%d.%d", i/250, 1+i%250))
+		Match: a.group.ArenaMatch(), Limits: a.Limits, Revoked: a.revoked, SlowTimeout: a.SlowTimeout, Addresses: a.Addresses,
 	}
 	if slices.ContainsFunc(attackKinds, func(k attackKind) bool { return k.name == kind && k.isSlow }) {
 		o.For = max(a.Each, a.Slow)
@@ -127,7 +125,7 @@ func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err erro
 			}
 			return time.Since(startedAt).Seconds(), nil
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := testenv.Pause(ctx, time.Second); err != nil {
 			return 0, err
 		}
 	}

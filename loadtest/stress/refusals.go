@@ -141,7 +141,7 @@ func watchSize(ctx context.Context, n *testenv.Node) func() (size, error) {
 			for name, value := range now {
 				most[name] = max(most[name], value)
 			}
-			if pause(ctx, sizeInterval) != nil {
+			if testenv.Pause(ctx, sizeInterval) != nil {
 				return
 			}
 		}

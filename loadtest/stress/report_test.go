@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
 )
@@ -107,7 +108,7 @@ func TestFewRefusalsAreSustainable(t *testing.T) {
 func TestTheReportEndsWithTheVerdict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &run{checker: new(checker.Checker), stats: players.NewRecorder(time.Second), cluster: &cluster{addresses: []string{"a"}}, group: new(players.Group)}
+		r := &run{checker: new(checker.Checker), stats: players.NewRecorder(time.Second), cluster: &cluster{ClusterConfig: ClusterConfig{Attach: []string{"a"}}, Nodes: new(testenv.Nodes)}, group: new(players.Group)}
 		for range 20 {
 			r.stats.Add(players.Answer, 12*time.Millisecond)
 		}
@@ -135,7 +136,7 @@ func TestTheReportEndsWithTheVerdict(t *testing.T) {
 func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	t.Parallel()
 	found := new(checker.Checker)
-	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: players.NewRecorder(time.Second), cluster: new(cluster)}}
+	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: players.NewRecorder(time.Second), cluster: &cluster{Nodes: new(testenv.Nodes)}}}
 	s.cluster.Log = t.Logf
 	ctx, end := context.WithCancel(t.Context())
 	s.playing, s.stopPlaying = ctx, end

@@ -115,7 +115,7 @@ type Report struct {
 
 // newReport starts the report of a run whose nodes have ended.
 func (r *run) newReport(program string) *Report {
-	return &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), Compared: r.compared, nodes: r.cluster.nodes}
+	return &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), Compared: r.compared, nodes: r.cluster.All}
 }
 
 func (out *Report) finish(found *checker.Violations) *Report {

@@ -6,23 +6,17 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 )
 
 // slowClient starts a request or a connection and continues it byte by byte. The server
 // must cut it off within the limit.
 type slowClient struct {
-	name  string
-	start func(ctx context.Context, a *attacker, worker int) connection // nil: refused, which is noted
-	drip  string                                                        // the bytes that follow, one at a time; "" for silence
-	limit time.Duration
-}
-
-// connection is a TCP connection or a websocket.
-type connection interface {
-	io.WriteCloser
-	SetWriteDeadline(until time.Time) error
+	name       string
+	isUpgraded bool   // to a websocket
+	first      string // bytes
+	drip       string // the bytes that follow, one at a time; "" for silence
+	limit      time.Duration
 }
 
 // These are the time limits of the server, with a margin for a busy machine. The server
@@ -38,43 +32,19 @@ const (
 const guestRequest = "POST /v1/games/demo/guests HTTP/1.1\r\nHost: laststand\r\nContent-Type: application/json\r\n"
 
 var slowWriters = []slowClient{
-	{"headers", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n"), "X-Slow: " + pad(4000), headerLimit},
-	{"a request line", bare("GET /health"), pad(4000), headerLimit},
-	{"a body", bare(guestRequest + "Content-Length: 1000\r\n\r\n{"), pad(900), bodyLimit},
-	{"chunks", bare(guestRequest + "Transfer-Encoding: chunked\r\n\r\n"), "1\r\n{\r\n" + pad(900), bodyLimit},
-	{"a hello", upgraded(string(encode(bitFinal|opText, nil, 200))), pad(190), headerLimit},
-	{"a hello in fragments", upgraded(string(encode(opText, []byte("{"), -1))), string(encode(opContinuation, []byte(" "), -1)), headerLimit},
+	{"headers", false, "GET /healthz HTTP/1.1\r\nHost: laststand\r\n", "X-Slow: " + pad(4000), headerLimit},
+	{"a request line", false, "GET /health", pad(4000), headerLimit},
+	{"a body", false, guestRequest + "Content-Length: 1000\r\n\r\n{", pad(900), bodyLimit},
+	{"chunks", false, guestRequest + "Transfer-Encoding: chunked\r\n\r\n", "1\r\n{\r\n" + pad(900), bodyLimit},
+	{"a hello", true, string(encode(bitFinal|opText, nil, 200)), pad(190), headerLimit},
+	{"a hello in fragments", true, string(encode(opText, []byte("{"), -1)), string(encode(opContinuation, []byte(" "), -1)), headerLimit},
 }
 
 var halfOpen = []slowClient{
-	{"a connection", bare(""), "", headerLimit},
-	{"a connection after one request", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n\r\n"), "", idleLimit},
-	{"a websocket", upgraded(""), "", headerLimit},
-	{"a websocket that pings", upgraded(""), string(encode(bitFinal|opPing, nil, -1)), headerLimit},
-}
-
-// bare starts a TCP connection with some bytes.
-func bare(first string) func(context.Context, *attacker, int) connection {
-	return func(ctx context.Context, a *attacker, worker int) connection {
-		conn, err := a.dial(ctx, worker)
-		if err != nil {
-			return nil
-		}
-		_, _ = io.WriteString(conn, first) // the reader notes a lost connection
-		return conn
-	}
-}
-
-// upgraded starts a websocket with some bytes.
-func upgraded(first string) func(context.Context, *attacker, int) connection {
-	return func(ctx context.Context, a *attacker, worker int) connection {
-		s, err := a.open(ctx, worker, "")
-		if err != nil {
-			return nil
-		}
-		_ = s.send([]byte(first)) // as above
-		return s
-	}
+	{"a connection", false, "", "", headerLimit},
+	{"a connection after one request", false, "GET /healthz HTTP/1.1\r\nHost: laststand\r\n\r\n", "", idleLimit},
+	{"a websocket", true, "", "", headerLimit},
+	{"a websocket that pings", true, "", string(encode(bitFinal|opPing, nil, -1)), headerLimit},
 }
 
 // writeSlowly starts requests, headers, bodies and frames, and continues them byte by
@@ -88,34 +58,44 @@ func runSlowClients(ctx context.Context, a *attacker, all []slowClient) {
 	a.repeat(ctx, a.Sockets, 0, func(ctx context.Context, worker, _ int) { runSlowClient(ctx, a, worker, all[worker%len(all)]) })
 }
 
-// runSlowClient continues until the server cuts the connection, which must happen in
-// time. If that time is after the end of the order, it gives up at the end, unless
-// SlowTimeout allows it to wait.
+// runSlowClient connects and continues until the server cuts the connection, which must happen in
+// time.
 func runSlowClient(ctx context.Context, a *attacker, worker int, c slowClient) {
-	conn := c.start(ctx, a, worker)
-	if conn == nil {
+	if c.isUpgraded {
+		if p, err := a.open(ctx, worker, ""); err == nil {
+			a.continueSlowly(ctx, c, p.NetConn(), func() { a.readUntil(ctx, p, time.Now().Add(time.Hour)) })
+		}
 		return
 	}
+	if conn, err := a.dial(ctx, worker); err == nil {
+		a.continueSlowly(ctx, c, conn, func() { a.readUntilClosed(ctx, conn) })
+	}
+}
+
+// continueSlowly continues a slow client, while read reads until the server ends the connection. If
+// the limit is after the end of the order, it gives up at the end, unless SlowTimeout allows it to
+// wait.
+func (a *attacker) continueSlowly(ctx context.Context, c slowClient, conn net.Conn, read func()) {
 	giveUpAt := a.until
 	if c.limit <= a.SlowTimeout {
 		giveUpAt = a.until.Add(a.SlowTimeout)
 	}
 	ended := make(chan struct{})
-	var reader sync.WaitGroup
-	reader.Go(func() {
+	go func() { // ends with the connection
 		defer close(ended)
-		readUntilClosed(ctx, a, conn)
-	})
-	defer reader.Wait()
-	defer conn.Close() // before the wait
+		read()
+	}()
+	_ = send(conn, []byte(c.first)) // the reader notes a lost connection
 	drip(ctx, a, conn, c, giveUpAt, ended)
+	_ = conn.Close()
+	<-ended
 }
 
 // dripInterval is the interval at which a slow client writes a byte.
 const dripInterval = 400 * time.Millisecond
 
 // drip writes byte by byte until the connection has ended, or until giveUpAt.
-func drip(ctx context.Context, a *attacker, conn connection, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
+func drip(ctx context.Context, a *attacker, conn net.Conn, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
 	startedAt := time.Now()
 	tick := time.NewTicker(dripInterval)
 	defer tick.Stop()
@@ -142,15 +122,10 @@ func drip(ctx context.Context, a *attacker, conn connection, c slowClient, giveU
 }
 
 // readUntilClosed reads until the server ends the connection, and notes how it ended.
-func readUntilClosed(ctx context.Context, a *attacker, conn connection) {
-	if s, ok := conn.(*socket); ok {
-		a.readUntil(ctx, s, time.Now().Add(time.Hour))
-		return
-	}
-	tcp, _ := conn.(net.Conn)
+func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
 	first := make([]byte, 12) // HTTP/1.1 408
-	n, _ := io.ReadFull(tcp, first)
-	_, err := io.Copy(io.Discard, tcp)
+	n, _ := io.ReadFull(conn, first)
+	_, err := io.Copy(io.Discard, conn)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, net.ErrClosed): // this program closed it
 	case n == len(first) && first[9] >= '4':
@@ -196,7 +171,7 @@ func echoWithoutReading(ctx context.Context, a *attacker, worker int) {
 	}
 	defer s.Close()
 	shrinkBuffer(s.NetConn())
-	large := `{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`
+	large := textFrame(`{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`)
 	until := a.until
 	if a.SlowTimeout > fullAfter {
 		until = a.until.Add(a.SlowTimeout)
@@ -204,7 +179,7 @@ func echoWithoutReading(ctx context.Context, a *attacker, worker int) {
 	tick := time.NewTicker(echoInterval)
 	defer tick.Stop()
 	for range tick.C {
-		if !a.awaitPace(ctx) || time.Now().After(until) || s.sendText(large) != nil {
+		if !a.awaitPace(ctx) || time.Now().After(until) || send(s.NetConn(), large) != nil {
 			break
 		}
 	}

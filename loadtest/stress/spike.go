@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
 
@@ -107,7 +108,7 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error
 func (s *swarm) setDuellists(ctx context.Context, n int, wait time.Duration) error {
 	s.starting.Wait() // one change after another
 	s.starting.Go(func() { s.group.SetDuellists(n) })
-	return pause(ctx, wait)
+	return testenv.Pause(ctx, wait)
 }
 
 // awaitFewRefusals waits until few clients have been refused for some spans, within a
@@ -117,7 +118,7 @@ func (s *swarm) awaitFewRefusals(ctx context.Context) error {
 		if now := s.stats.Span(); !s.measured(now-4, now).hasManyRefusals() {
 			return nil
 		}
-		if err := pause(ctx, s.stats.Length()); err != nil {
+		if err := testenv.Pause(ctx, s.stats.Length()); err != nil {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ func (s *swarm) awaitFewRefusals(ctx context.Context) error {
 
 func (s *swarm) measure(ctx context.Context, players int, duration time.Duration) (measurement, error) {
 	from := s.stats.Span() + 1
-	err := pause(ctx, duration)
+	err := testenv.Pause(ctx, duration)
 	m := s.measured(from, s.stats.Span())
 	s.log("%d players: %s", players, m)
 	return m, err

@@ -84,7 +84,7 @@ func (s *swarm) play(ctx context.Context) *Report {
 		k, err = s.runSpike(ctx)
 	default:
 		s.log("the load starts, for %v", s.For)
-		err = pause(ctx, s.For)
+		err = testenv.Pause(ctx, s.For)
 	}
 	to := s.stats.Span()
 	if err == nil {
@@ -124,7 +124,7 @@ func (s *swarm) connect(ctx context.Context) error {
 			s.checker.Violations.Add("only %d of %d clients could connect", n, want)
 			return nil
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := testenv.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,138 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"syscall"
+)
+
+// Nodes are equal nodes on the same stores, for a program or a test. Everything that it started
+// ends with this process. It is safe for concurrent use.
+type Nodes struct {
+	All      []*Node
+	Masters  []*Server // of a Redis that it started
+	Postgres *Server   // that it started; nil: none
+
+	proxy *Server // nil: none
+	mu    sync.Mutex
+	urls  []string // for players; a node that is down has its last one
+}
+
+// StartNodes starts the stores that the options name by a word; see StartStores. Then it starts
+// nodes, one after another, because the first one creates the tables, and the proxy, if there is
+// one. Only the first node imports the bank.
+func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err error) {
+	s = new(Nodes)
+	if s.Masters, s.Postgres, err = o.StartStores(); err != nil {
+		return nil, err
+	}
+	if o.Proxy != "" {
+		if err := o.behindProxy(); err != nil {
+			return nil, err
+		}
+	}
+	for range count {
+		n, err := StartNode(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		s.add(n)
+		o.Bank = nil
+	}
+	if o.Proxy == "" {
+		return s, nil
+	}
+	if s.proxy, err = startProxy(o.Proxy, s.All); err != nil {
+		return nil, err
+	}
+	s.urls = []string{s.proxy.URL} // clients know only this one
+	return s, nil
+}
+
+func (s *Nodes) add(n *Node) { s.All, s.urls = append(s.All, n), append(s.urls, n.URL) }
+
+// AddFloor starts a floor as a further node; see StartFloor.
+func (s *Nodes) AddFloor(arguments ...string) error {
+	floor, err := StartFloor(arguments...)
+	if err == nil {
+		s.add(floor)
+	}
+	return err
+}
+
+// URLs returns the addresses for players. Some nodes may be down.
+func (s *Nodes) URLs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.urls)
+}
+
+// Restart starts a node again, at a new address if there is no proxy. If the node still runs,
+// Restart stops it first.
+func (s *Nodes) Restart(i int) error {
+	err := s.All[i].Restart()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.proxy == nil {
+		s.urls[i] = s.All[i].URL
+	}
+	return err
+}
+
+// Stop ends the nodes, and then the stores and the proxy.
+func (s *Nodes) Stop() (err error) {
+	for _, n := range s.All {
+		_, failed := n.Stop()
+		err = errors.Join(err, failed)
+	}
+	for _, server := range append(slices.Clip(s.Masters), s.Postgres, s.proxy) {
+		if server != nil {
+			err = errors.Join(err, server.End())
+		}
+	}
+	return err
+}
+
+// StartStores starts the stores that the options name by a word instead of a URL, for a
+// program without a test. Then it replaces each word by the URL. The words are "redis" (a
+// redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
+// PostgreSQL with fsync) for Database. It returns the servers that it has started.
+func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err error) {
+	switch o.Redis {
+	case "redis":
+		redis = []*Server{nil}
+		redis[0], err = startRedis()
+	case "cluster":
+		var nodes ClusterNodes
+		nodes, err = StartClusterUntilExit(3, 0)
+		redis = nodes.Masters
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(redis) > 0 {
+		o.Redis = clusterURL(redis)
+	}
+	if o.Database == "postgres" {
+		if postgres, err = startPostgres("-c", "shared_buffers=128MB", "-c", "max_connections=400"); err != nil {
+			return nil, nil, err
+		}
+		o.Database = postgres.URL
+		raisePriority(append(slices.Clip(redis), postgres))
+	}
+	return redis, postgres, nil
+}
+
+// storePriority is the nice value of the stores of several nodes.
+const storePriority = -10
+
+// raisePriority raises the priority of stores above that of nodes and clients, if the
+// system permits it. A store usually has a machine of its own. Here it would get the share
+// of one thread among many when the load is highest.
+func raisePriority(stores []*Server) {
+	for _, s := range stores {
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, s.PID(), storePriority) // only root may
+	}
+}
