@@ -67,22 +67,18 @@ func newAnsweringPlayers(ctx context.Context, c cluster, o playOptions) *answeri
 }
 
 // playPart returns a part that seats players, calls measure, and ends the players.
-func playPart(name string, on clusterOptions, o playOptions, measure func(context.Context, *answeringPlayers) error) part {
-	return part{name, on, func(ctx context.Context, c cluster) (err error) {
+func playPart(name string, on clusterOptions, o playOptions, measure func(context.Context, *answeringPlayers)) part {
+	return part{name, on, func(ctx context.Context, c cluster) {
 		p := newAnsweringPlayers(ctx, c, o)
 		defer p.close()
-		if p.empty, err = c.readUsage(ctx); err == nil {
-			err = p.seat(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		return measure(ctx, p)
+		p.empty = c.readUsage(ctx)
+		p.seat(ctx)
+		measure(ctx, p)
 	}}
 }
 
 // seat connects the players, spread over all nodes, and seats them in arenas.
-func (p *answeringPlayers) seat(ctx context.Context) error {
+func (p *answeringPlayers) seat(ctx context.Context) {
 	group, connecting := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	urls := p.cluster.URLs()
@@ -98,28 +94,21 @@ func (p *answeringPlayers) seat(ctx context.Context) error {
 			return err
 		})
 	}
-	err := group.Wait()
-	for i := 0; i < p.arenas && err == nil; i++ {
-		err = p.openArena(ctx, urls[i%len(urls)], p.all[i*p.players/p.arenas:(i+1)*p.players/p.arenas])
+	players.MustDo(group.Wait())
+	for i := range p.arenas {
+		p.openArena(ctx, urls[i%len(urls)], p.all[i*p.players/p.arenas:(i+1)*p.players/p.arenas])
 	}
-	return err
 }
 
 // openArena makes an arena and seats players in it.
-func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*players.AnsweringPlayer) error {
-	host, made, err := makeArena(ctx, url, protocol.NewArena{
+func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*players.AnsweringPlayer) {
+	host, made := makeArena(ctx, url, protocol.NewArena{
 		Mode: p.mode, Name: "bench", Pace: "auto", Questions: protocol.ArenaQuestions{Count: p.questions, Bank: "load"},
 	})
-	if err != nil {
-		return err
-	}
 	p.hosts, p.arenaIDs = append(p.hosts, host), append(p.arenaIDs, made.ArenaID)
 	for _, one := range seated {
-		if err := one.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
-			return err
-		}
+		players.MustDo(one.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
 	}
-	return nil
 }
 
 func (p *answeringPlayers) start() {
@@ -151,11 +140,11 @@ func (p *answeringPlayers) record(r players.Reply) {
 	p.firstAt()
 }
 
-// playFor lets the players play for a time, but not after the end of the first arena. It returns
-// the first fault of a player.
-func (p *answeringPlayers) playFor(duration time.Duration) error {
+// playFor lets the players play for a time, but not after the end of the first arena. It fails
+// with the first fault of a player.
+func (p *answeringPlayers) playFor(duration time.Duration) {
 	_ = testenv.Pause(p.over, duration) // the end of an arena is no fault
-	return context.Cause(p.faulty)
+	players.MustDo(context.Cause(p.faulty))
 }
 
 func (p *answeringPlayers) close() {
@@ -172,54 +161,41 @@ func (p *answeringPlayers) close() {
 
 // measureAll starts the players and measures them until all arenas are over. The time starts
 // at the first answer.
-func (p *answeringPlayers) measureAll(ctx context.Context) (m measurement, err error) {
-	if m.from, err = p.cluster.readUsage(ctx); err != nil {
-		return m, err
-	}
+func (p *answeringPlayers) measureAll(ctx context.Context) measurement {
+	m := measurement{from: p.cluster.readUsage(ctx)}
 	defer context.AfterFunc(ctx, p.close)()
 	p.start()
-	if err := p.playing.Wait(); err != nil {
-		return m, err
-	}
+	players.MustDo(p.playing.Wait())
 	m.from.at = p.firstAt()
-	return m, p.finish(ctx, &m)
+	return p.finish(ctx, m)
 }
 
 // measurePlay measures playing players for a time after the warm-up, but not after the end
 // of the first arena.
-func (p *answeringPlayers) measurePlay(ctx context.Context, duration time.Duration) (measurement, error) {
-	return p.measureDuring(ctx, warmUpTime, func() error { return p.playFor(duration) })
+func (p *answeringPlayers) measurePlay(ctx context.Context, duration time.Duration) measurement {
+	return p.measureDuring(ctx, warmUpTime, func() { p.playFor(duration) })
 }
 
 // measureDuring measures playing players after the warm-up, until a function returns. The memory
 // of Redis counts since the players came.
-func (p *answeringPlayers) measureDuring(ctx context.Context, warmUp time.Duration, run func() error) (m measurement, err error) {
-	if err := p.playFor(warmUp); err != nil {
-		return m, err
-	}
+func (p *answeringPlayers) measureDuring(ctx context.Context, warmUp time.Duration, run func()) measurement {
+	p.playFor(warmUp)
 	_ = p.latencies.Take()
-	if m.from, err = p.cluster.readUsage(ctx); err != nil {
-		return m, err
-	}
-	if err := run(); err != nil {
-		return m, err
-	}
-	err = p.finish(ctx, &m)
+	m := measurement{from: p.cluster.readUsage(ctx)}
+	run()
+	m = p.finish(ctx, m)
 	m.memory = m.to.memory - p.empty.memory
-	return m, err
+	return m
 }
 
 // warmUpTime is how long players play before a measurement.
 const warmUpTime = 2 * time.Second
 
 // finish ends a measurement of players.
-func (p *answeringPlayers) finish(ctx context.Context, m *measurement) (err error) {
-	if m.to, err = p.cluster.readUsage(ctx); err != nil {
-		return err
-	}
-	m.answers, m.replies = p.latencies.Take().Quantiles(answered), p.replies.Load()
+func (p *answeringPlayers) finish(ctx context.Context, m measurement) measurement {
+	m.to, m.answers, m.replies = p.cluster.readUsage(ctx), p.latencies.Take().Quantiles(answered), p.replies.Load()
 	if m.answers.N == 0 {
-		return errors.New("no player could answer in the measured time; use fewer -players, or measure for longer")
+		players.MustDo(errors.New("no player could answer in the measured time; use fewer -players, or measure for longer"))
 	}
-	return nil
+	return m
 }

@@ -68,22 +68,14 @@ func (o *answersOptions) parts(r *players.Report) []part {
 	}
 	t := newAnswerTable(r)
 	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {
-		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
-			m, err := p.measureAll(ctx)
-			if err == nil {
-				m.addTo(t, name)
-				err = check(p)
-			}
-			return err
+		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
+			p.measureAll(ctx).addTo(t, name)
+			players.MustDo(check(p))
 		})
 	}
 	decideAll := func(name string, decide decideFunc) part {
-		return part{name, onRedis, func(ctx context.Context, c cluster) error {
-			m, err := c.decideAnswers(ctx, o.players, questionsTimes*o.questions, decide)
-			if err == nil {
-				m.addTo(t, name)
-			}
-			return err
+		return part{name, onRedis, func(ctx context.Context, c cluster) {
+			c.decideAnswers(ctx, o.players, questionsTimes*o.questions, decide).addTo(t, name)
 		}}
 	}
 	buzzer := playOptions{mode: "buzzer", players: o.players, arenas: 1, questions: o.questions, answer: `"right"`}
@@ -143,16 +135,11 @@ func decideByScript(ctx context.Context, client *redis.Client, key string) error
 const questionsTimes = 40
 
 // decideAnswers lets one goroutine per player race for each question.
-func (c cluster) decideAnswers(ctx context.Context, count, questions int, decide decideFunc) (m measurement, err error) {
-	latencies := players.NewRecorder(playTimeout)
-	if m.from, err = c.readUsage(ctx); err != nil {
-		return m, err
-	}
+func (c cluster) decideAnswers(ctx context.Context, count, questions int, decide decideFunc) measurement {
+	latencies, m := players.NewRecorder(playTimeout), measurement{from: c.readUsage(ctx)}
 	for question := range questions {
 		key := fmt.Sprintf("first:%d", question)
-		if err := c.masters[0].Set(ctx, key, 1, time.Minute).Err(); err != nil {
-			return m, err
-		}
+		players.MustDo(c.masters[0].Set(ctx, key, 1, time.Minute).Err())
 		var racing errgroup.Group
 		for range count {
 			racing.Go(func() error {
@@ -162,13 +149,10 @@ func (c cluster) decideAnswers(ctx context.Context, count, questions int, decide
 				return err
 			})
 		}
-		if err := racing.Wait(); err != nil {
-			return m, err
-		}
+		players.MustDo(racing.Wait())
 	}
-	m.to, err = c.readUsage(ctx)
-	m.answers = latencies.Take().Quantiles(answered)
-	return m, err
+	m.to, m.answers = c.readUsage(ctx), latencies.Take().Quantiles(answered)
+	return m
 }
 
 // textBank returns a bank of text questions, which the text `right` answers.

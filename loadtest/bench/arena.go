@@ -56,7 +56,7 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 		Game: fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.think + time.Second/2).Milliseconds()),
 	}}
 	for _, mode := range []string{"race", "buzzer", "survival"} {
-		all = append(all, part{mode, on, func(ctx context.Context, c cluster) error { return o.measure(ctx, c, t, mode) }})
+		all = append(all, part{mode, on, func(ctx context.Context, c cluster) { o.measure(ctx, c, t, mode) }})
 	}
 	return all
 }
@@ -64,26 +64,25 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 type arenaTables struct{ results, answers, work *players.Table }
 
 // measure plays one match, checks it, and adds a row to each table.
-func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mode string) error {
-	before, err := c.sumNodes(testenv.ResetPeakBytes)
-	if err != nil {
-		return err
-	}
-	k := newBenchClients(ctx, c, joinsPerSecond, players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)})
+func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mode string) {
+	before := c.sumNodes(testenv.ResetPeakBytes)
+	k := newBenchClients(ctx, c)
+	k.Habits = players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)}
 	k.Questions, k.Ranked, k.Checker.ArenasCount, k.Checker.KeepAnswers = o.questions, true, true, true
-	from, to, err := o.play(ctx, c, k, mode)
-	peak, failed := c.sumNodes(testenv.PeakBytes)
-	if err := errors.Join(err, failed, k.close()); err != nil {
-		return err
-	}
+	defer k.end()
+	joining, match := time.Duration(o.players)*time.Second/joinsPerSecond, time.Duration(o.questions)*(o.think+3*time.Second)
+	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
+	k.await(ctx, "asked", joining, func() bool { return k.Stats.All().Quantiles(players.Question).N > 0 })
+	from := c.readUsage(ctx)
+	k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.players) })
+	to, peak := c.readUsage(ctx), c.sumNodes(testenv.PeakBytes)
+	k.close()
 	k.Checker.JudgeRest()
 	stored := checker.Stored{Checker: k.Checker, Get: k.Get, Share: 1}
-	compared, err := stored.CheckStored(ctx)
-	if err == nil && compared < o.players && k.violation() == nil {
-		err = fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players)
-	}
-	if err != nil {
-		return err
+	compared := players.Must(stored.CheckStored(ctx))
+	players.MustDo(k.violation())
+	if compared < o.players {
+		players.MustDo(fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players))
 	}
 	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
 		q := k.Stats.All().Quantiles(kind)
@@ -91,31 +90,12 @@ func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mo
 	}
 	count := float64(o.players)
 	t.work.Add(mode, append([]float64{(peak - before) / count / 1000}, to.costs(from, count)...)...)
-	return k.violation()
-}
-
-// play plays one arena, and returns the use of all processes from its first question to its
-// end.
-func (o *arenaOptions) play(ctx context.Context, c cluster, k *benchClients, mode string) (from, to usage, err error) {
-	joining, match := time.Duration(o.players)*time.Second/joinsPerSecond, time.Duration(o.questions)*(o.think+3*time.Second)
-	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
-	if err = k.await(ctx, "asked", joining, func() bool { return k.Stats.All().Quantiles(players.Question).N > 0 }); err != nil {
-		return from, to, err
-	}
-	if from, err = c.readUsage(ctx); err != nil {
-		return from, to, err
-	}
-	if err = k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.players) }); err == nil {
-		to, err = c.readUsage(ctx)
-	}
-	return from, to, err
 }
 
 // sumNodes adds up a figure of all nodes, which read reads of a process.
-func (c cluster) sumNodes(read func(pid int) (int64, error)) (sum float64, err error) {
+func (c cluster) sumNodes(read func(pid int) (int64, error)) (sum float64) {
 	for _, n := range c.All {
-		figure, failed := read(n.PID())
-		sum, err = sum+float64(figure), errors.Join(err, failed)
+		sum += float64(players.Must(read(n.PID())))
 	}
-	return sum, err
+	return sum
 }

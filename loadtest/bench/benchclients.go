@@ -20,13 +20,13 @@ type benchClients struct {
 	end context.CancelFunc
 }
 
-// newBenchClients makes clients without a task. They connect to random nodes at a rate.
-func newBenchClients(ctx context.Context, c cluster, perSecond float64, habits players.Habits) *benchClients {
+// newBenchClients makes clients without a task. They connect to random nodes.
+func newBenchClients(ctx context.Context, c cluster) *benchClients {
 	ctx, cancel := context.WithCancel(ctx)
 	return &benchClients{end: cancel, Group: players.NewGroup(ctx, players.Config{
-		Servers: c.URLs, Token: testenv.Token, Checker: new(checker.Checker), Stats: players.NewRecorder(time.Hour), Habits: habits,
+		Servers: c.URLs, Token: testenv.Token, Checker: new(checker.Checker), Stats: players.NewRecorder(time.Hour),
 		Dialer:       func(n int) *net.Dialer { return players.FromAddress(n / players.PerAddress) },
-		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
+		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: joinsPerSecond, Questions: 2,
 	})}
 }
 
@@ -35,20 +35,15 @@ const clientTimeout = time.Minute
 
 // await waits until something holds for all clients. It fails after the expected time and
 // clientTimeout, or when a client reports a violation.
-func (k *benchClients) await(ctx context.Context, what string, expected time.Duration, holds func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, expected+clientTimeout, fmt.Errorf("not all clients were %s in time: %v", what, k.Stats.All().Counts))
+func (k *benchClients) await(ctx context.Context, what string, expected time.Duration, holds func() bool) {
+	ctx, cancel := context.WithTimeoutCause(ctx, expected+clientTimeout, fmt.Errorf("not all clients were %s in time", what))
 	defer cancel()
 	for !holds() {
-		if err := k.violation(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
+		players.MustDo(k.violation())
+		if err := testenv.Pause(ctx, 20*time.Millisecond); err != nil {
+			players.MustDo(fmt.Errorf("%w: %v", err, k.Stats.All().Counts))
 		}
 	}
-	return nil
 }
 
 // violation returns the first violation that a client has reported.
@@ -69,17 +64,17 @@ func (k *benchClients) sumCounts(prefix string) (sum int64) {
 	return sum
 }
 
-// close closes all connections. It returns an error if one was lost before, or if a client
-// has reported a violation.
-func (k *benchClients) close() error {
+// close closes all connections. It fails if one was lost before, or if a client has reported a
+// violation.
+func (k *benchClients) close() {
 	lost, err := k.sumCounts("session "), k.violation()
 	k.end()
 	k.Wait()
 	k.Disconnect()
+	players.MustDo(err)
 	if lost > 0 {
-		return fmt.Errorf("%d connections were lost: %v", lost, k.Stats.All().Counts)
+		players.MustDo(fmt.Errorf("%d connections were lost: %v", lost, k.Stats.All().Counts))
 	}
-	return err
 }
 
 // connectAs connects a client with a token of a role.
@@ -98,12 +93,9 @@ func connectPlayer(ctx context.Context, url string, number int) (*players.Player
 }
 
 // makeArena makes an arena with a new host, who joins it.
-func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *players.Player, made protocol.ArenaMade, err error) {
-	if host, err = connectAs(ctx, players.Dialer{}, url, "host", "host_"+rand.Text()); err != nil {
-		return nil, made, err
-	}
-	if made, err = players.CreateArena(ctx, url, "demo", host.Token, a); err == nil {
-		err = host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
-	}
-	return host, made, err
+func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *players.Player, made protocol.ArenaMade) {
+	host = players.Must(connectAs(ctx, players.Dialer{}, url, "host", "host_"+rand.Text()))
+	made = players.Must(players.CreateArena(ctx, url, "demo", host.Token, a))
+	players.MustDo(host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"}))
+	return host, made
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -54,81 +53,55 @@ func (o *broadcastOptions) parts(r *players.Report) []part {
 	node := testenv.NodeOptions{Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
 	size := 0
 	return []part{
-		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c cluster) (err error) {
-			size, err = o.measureArena(ctx, t, c)
-			return err
+		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c cluster) { size = o.measureArena(ctx, t, c) }},
+		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c cluster) {
+			o.measure(ctx, t, c, "floor", "", o.pushes, func() {
+				for range o.pushes {
+					players.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))
+					time.Sleep(pushPause)
+				}
+			})
 		}},
-		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c cluster) error { return o.measureFloor(ctx, t, c, size) }},
 	}
 }
 
 // measureArena measures the questions of an arena with one player, and returns the size of a
 // push. The host opens and closes each question.
-func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c cluster) (size int, err error) {
-	host, made, err := makeArena(ctx, c.URLs()[0], protocol.NewArena{
+func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c cluster) (size int) {
+	host, made := makeArena(ctx, c.URLs()[0], protocol.NewArena{
 		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
 	})
-	if err != nil {
-		return 0, err
-	}
 	defer host.Close()
-	player, err := connectPlayer(ctx, c.URLs()[0], 0)
-	if err != nil {
-		return 0, err
-	}
+	player := players.Must(connectPlayer(ctx, c.URLs()[0], 0))
 	defer player.Close()
-	if err := player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
-		return 0, err
-	}
-	lead := func() error {
-		err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	players.MustDo(player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
+	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, func() {
+		players.MustDo(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}))
 		time.Sleep(2 * pushPause)
-		for n := 0; n < 2*o.pushes && err == nil; n++ { // opens each question, and closes it
-			err = host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1})
+		for n := range 2 * o.pushes { // opens each question, and closes it
+			players.MustDo(host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1}))
 			time.Sleep(pushPause)
 		}
-		return err
-	}
-	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, lead)
-}
-
-// measureFloor measures pushes of the given size.
-func (o *broadcastOptions) measureFloor(ctx context.Context, t *players.Table, c cluster, size int) error {
-	_, err := o.measure(ctx, t, c, "floor", "", o.pushes, func() (err error) {
-		for n := 0; n < o.pushes && err == nil; n++ {
-			err = players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any))
-			time.Sleep(pushPause)
-		}
-		return err
 	})
-	return err
 }
 
 // measure connects watchers, lets lead cause the pushes, and adds a row of figures. Each
 // watcher receives a number of frames. It returns the size of a push.
-func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c cluster, row, code string, frames int, lead func() error) (size int, err error) {
+func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c cluster, row, code string, frames int, lead func()) (size int) {
 	w := watchers{all: make([]*players.Player, o.watchers), last: make([]float64, o.pushes)}
 	defer w.close()
-	if err := w.connect(ctx, c.URLs()[0], code); err != nil {
-		return 0, err
-	}
+	w.connect(ctx, c.URLs()[0], code)
 	for _, one := range w.all {
 		w.reading.Go(func() error { return w.read(one) })
 	}
-	before, err := testenv.CPUTime(c.All[0].PID())
-	if err == nil {
-		err = lead()
-	}
-	if err != nil {
-		return 0, err
-	}
-	after, err := testenv.CPUTime(c.All[0].PID())
-	if err := errors.Join(err, w.reading.Wait()); err != nil {
-		return 0, err
-	}
+	server := c.All[0].PID()
+	before := players.Must(testenv.CPUTime(server))
+	lead()
+	spent := players.Must(testenv.CPUTime(server)) - before
+	players.MustDo(w.reading.Wait())
 	slices.Sort(w.last)
-	t.Add(row, w.last[o.pushes/2], w.last[o.pushes-1], float64(w.size), float64((after-before).Microseconds())/float64(frames*o.watchers))
-	return w.size, nil
+	t.Add(row, w.last[o.pushes/2], w.last[o.pushes-1], float64(w.size), micros(spent)/float64(frames*o.watchers))
+	return w.size
 }
 
 // watchers are connections that receive the pushes of an arena.
@@ -141,7 +114,7 @@ type watchers struct {
 	size int       // bytes of a push
 }
 
-func (w *watchers) connect(ctx context.Context, url, code string) error {
+func (w *watchers) connect(ctx context.Context, url, code string) {
 	connecting, ctx := errgroup.WithContext(ctx)
 	connecting.SetLimit(64)
 	for i := range w.all {
@@ -153,7 +126,7 @@ func (w *watchers) connect(ctx context.Context, url, code string) error {
 			return w.all[i].Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code, As: "spectator"})
 		})
 	}
-	return connecting.Wait()
+	players.MustDo(connecting.Wait())
 }
 
 // read notes when the questions come to a watcher.

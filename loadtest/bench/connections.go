@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -63,39 +62,35 @@ func (o *connectionsOptions) parts(r *players.Report) []part {
 	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: "redis", Env: []string{"GOGC=100"}, Game: longQuestions}}
 	two := node
 	two.nodes = 2
-	idle := func(name string) func(context.Context, cluster) error {
-		return func(ctx context.Context, c cluster) error { return o.measureIdle(ctx, t, c, name) }
+	idle := func(name string) func(context.Context, cluster) {
+		return func(ctx context.Context, c cluster) { o.measureIdle(ctx, t, c, name) }
 	}
-	play := func(inArenas bool, row string) func(context.Context, cluster) error {
-		return func(ctx context.Context, c cluster) error {
-			return t.addMemory(ctx, c, row, o.playing, func() (*benchClients, error) { return o.openQuestion(ctx, c, inArenas) })
+	play := func(inArenas bool, row string) func(context.Context, cluster) {
+		return func(ctx context.Context, c cluster) {
+			t.addMemory(ctx, c, row, o.playing, func(k *benchClients) { o.openQuestion(ctx, k, inArenas) })
 		}
 	}
 	return []part{
 		{"idle", clusterOptions{floor: []string{}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
 		{"play", node, play(true, "playing, arenas")}, {"play", node, play(false, "playing, duels")},
-		{"kill", two, func(ctx context.Context, c cluster) error { return o.measureKill(ctx, t, c) }},
+		{"kill", two, func(ctx context.Context, c cluster) { o.measureKill(ctx, t, c) }},
 	}
 }
 
 // addMemory connects clients, adds a row with the growth of the first node, divided by its
 // connections, and disconnects the clients.
-func (t connectionTables) addMemory(ctx context.Context, c cluster, row string, connections int, connect func() (*benchClients, error)) error {
-	before, err := c.steadyMemory(ctx)
-	if err != nil {
-		return err
+func (t connectionTables) addMemory(ctx context.Context, c cluster, row string, connections int, connect func(*benchClients)) {
+	before := c.steadyMemory(ctx)
+	k := newBenchClients(ctx, c)
+	defer k.end()
+	connect(k)
+	after := c.steadyMemory(ctx)
+	k.close()
+	figures := []float64{float64(connections)}
+	for i, figure := range after {
+		figures = append(figures, (figure-before[i])/float64(connections))
 	}
-	var after memory
-	k, err := connect()
-	if err == nil {
-		after, err = c.steadyMemory(ctx)
-	}
-	if err := errors.Join(err, k.close()); err != nil {
-		return err
-	}
-	n := float64(connections)
-	t.memory.Add(row, n, (after.resident-before.resident)/n, (after.heap-before.heap)/n, (after.stacks-before.stacks)/n, (after.goroutines-before.goroutines)/n)
-	return nil
+	t.memory.Add(row, figures...)
 }
 
 // addServeTimes adds a row for clients that came at the same time: how long each waited.
@@ -105,30 +100,23 @@ func (t connectionTables) addServeTimes(row string, q players.Quantiles, took ti
 
 // measureIdle measures the memory of connections at rest. Then it closes them and measures a
 // storm of connections.
-func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables, c cluster, name string) error {
-	err := t.addMemory(ctx, c, name, o.idle, func() (*benchClients, error) { return connectIdle(ctx, c, o.idle, fillTime) })
-	if err == nil {
-		_, err = c.steadyMemory(ctx) // until the server has freed their memory
-	}
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	storm, err := connectIdle(ctx, c, o.storm, stormTime)
+func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables, c cluster, name string) {
+	t.addMemory(ctx, c, name, o.idle, func(k *benchClients) { k.connectIdle(ctx, o.idle, fillTime) })
+	c.steadyMemory(ctx) // until the server has freed their memory
+	start, storm := time.Now(), newBenchClients(ctx, c)
+	defer storm.end()
+	storm.connectIdle(ctx, o.storm, stormTime)
 	took, refusals := time.Since(start), storm.sumCounts("connect ")
-	if err := errors.Join(err, storm.close()); err != nil {
-		return err
-	}
+	storm.close()
 	t.addServeTimes(name+", storm", storm.Stats.All().Quantiles(players.Served), took, refusals)
-	return nil
 }
 
 // connectIdle starts clients at even intervals within a time. They do nothing. It returns
 // when all of them are connected.
-func connectIdle(ctx context.Context, c cluster, count int, within time.Duration) (*benchClients, error) {
-	k := newBenchClients(ctx, c, float64(count)/within.Seconds(), players.Habits{})
+func (k *benchClients) connectIdle(ctx context.Context, count int, within time.Duration) {
+	k.SetRate(float64(count) / within.Seconds())
 	k.AddIdle(count)
-	return k, k.await(ctx, "connected", within, func() bool { return k.Connected.Load() >= int64(count) })
+	k.await(ctx, "connected", within, func() bool { return k.Connected.Load() >= int64(count) })
 }
 
 // seatsPerArena is the number of players in an arena of Connections.
@@ -139,82 +127,56 @@ const joinsPerSecond = 1000
 
 // openQuestion lets players play until all of them have an open question. In arenas most of
 // them answer it; the others keep it open. In duels nobody answers.
-func (o *connectionsOptions) openQuestion(ctx context.Context, c cluster, inArenas bool) (*benchClients, error) {
-	habits := players.Habits{SkipShare: 1}
-	if inArenas {
-		habits.SkipShare = 0.05
-	}
-	k := newBenchClients(ctx, c, joinsPerSecond, habits)
-	if inArenas {
+func (o *connectionsOptions) openQuestion(ctx context.Context, k *benchClients, inArenas bool) {
+	if k.Habits.SkipShare = 1; inArenas {
+		k.Habits.SkipShare = 0.05
 		for range o.playing / seatsPerArena {
 			k.AddArenas(players.Arenas{Mode: "survival", MinPlayers: seatsPerArena, MaxPlayers: seatsPerArena, OwnPlayers: true})
 		}
 	} else {
 		k.SetDuellists(o.playing)
 	}
-	return k, k.await(ctx, "asked", time.Duration(o.playing)*time.Second/joinsPerSecond, func() bool {
+	k.await(ctx, "asked", time.Duration(o.playing)*time.Second/joinsPerSecond, func() bool {
 		return k.Stats.All().Quantiles(players.Question).N >= int64(o.playing)
 	})
 }
 
 // measureKill kills one of two nodes during a question. It measures how long its players
 // take to return to their matches on the other node.
-func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables, c cluster) (err error) {
-	k, err := o.openQuestion(ctx, c, true)
-	defer func() { err = errors.Join(err, k.close()) }()
-	if err != nil {
-		return err
-	}
-	sessions, err := c.All[1].Metrics(ctx)
-	if err != nil {
-		return err
-	}
+func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables, c cluster) {
+	k := newBenchClients(ctx, c)
+	defer k.end()
+	o.openQuestion(ctx, k, true)
+	others := players.Must(c.All[1].Metrics(ctx)).Sum("laststand_ws_sessions")
 	all, refused, start := k.Connected.Load(), k.sumCounts("connect "), time.Now()
-	if err := c.All[0].Kill(); err != nil {
-		return err
-	}
+	players.MustDo(c.All[0].Kill())
 	hosts := int64(o.playing / seatsPerArena) // some of them were on the other node
-	lost := all - int64(sessions.Sum("laststand_ws_sessions"))
-	err = k.await(ctx, "back", 0, func() bool { return k.Stats.All().Quantiles(players.Resumed).N >= lost-hosts })
-	if err != nil {
-		return err
-	}
+	lost := all - int64(others)
+	k.await(ctx, "back", 0, func() bool { return k.Stats.All().Quantiles(players.Resumed).N >= lost-hosts })
 	took := time.Since(start)
 	time.Sleep(time.Second) // for the hosts' share
 	t.addServeTimes("death of a node", k.Stats.All().Quantiles(players.Resumed), took, k.sumCounts("connect ")-refused)
-	return nil
+	k.close()
 }
 
-// memory is the memory that a process uses, in bytes, and its goroutines, after a garbage
-// collection.
-type memory struct{ resident, heap, stacks, goroutines float64 }
+// memory is the memory that a process uses after a garbage collection: resident bytes, heap, stacks,
+// and then its goroutines.
+type memory [4]float64
 
 // steadyMemory waits until the memory of the first node, or of the peer, no longer changes.
 // Each collection halves unused stacks, and free memory returns to the system after a while.
-func (c cluster) steadyMemory(ctx context.Context) (m memory, err error) {
+func (c cluster) steadyMemory(ctx context.Context) (m memory) {
 	const pause, steadyReadings, maxReadings = 300 * time.Millisecond, 4, 40
 	steady := 0
 	for i := 0; i < maxReadings && steady < steadyReadings; i++ {
 		last := m
-		if m, err = c.readMemory(ctx); err != nil {
-			return m, err
-		}
-		if steady++; i == 0 || m.resident < last.resident*0.995 || m.stacks < last.stacks*0.995 {
+		players.MustDo(c.All[0].CollectGarbage(ctx))
+		all := players.Must(c.All[0].Metrics(ctx))
+		m = memory{all["process_resident_memory_bytes"], all["go_memstats_heap_alloc_bytes"], all["go_memstats_stack_inuse_bytes"], all["go_goroutines"]}
+		if steady++; i == 0 || m[0] < last[0]*0.995 || m[2] < last[2]*0.995 {
 			steady = 0
 		}
 		time.Sleep(pause)
 	}
-	return m, nil
-}
-
-func (c cluster) readMemory(ctx context.Context) (m memory, err error) {
-	if err := c.All[0].CollectGarbage(ctx); err != nil {
-		return m, err
-	}
-	all, err := c.All[0].Metrics(ctx)
-	if err != nil {
-		return m, err
-	}
-	resident, err := testenv.ResidentBytes(c.All[0].PID())
-	return memory{float64(resident), all["go_memstats_heap_alloc_bytes"], all["go_memstats_stack_inuse_bytes"], all["go_goroutines"]}, err
+	return m
 }

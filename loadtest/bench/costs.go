@@ -27,18 +27,13 @@ import (
 func newCostPart(r *players.Report, name string, on clusterOptions, play playOptions, warmUp, duration time.Duration) part {
 	onRedis := r.Table("Redis, for each answer", slices.Concat(players.Columns(2, "calls"), players.Columns(1, "µs", "commands", "writes"))...)
 	onNode := r.Table("node, for each answer", append(players.Columns(1, "µs", "allocations"), players.Columns(0, "bytes")...)...)
-	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()
 		node := p.cluster.All[0]
-		m, err := p.measureDuring(ctx, warmUp, func() error { return profileNode(ctx, node, duration) })
-		if err != nil {
-			return err
-		}
+		m := p.measureDuring(ctx, warmUp, func() { profileNode(ctx, node, duration) })
 		answers := float64(m.answers.N)
-		if err := p.addRedisCosts(ctx, onRedis, (m.to.cpu["Redis µs"]-m.from.cpu["Redis µs"])/answers); err != nil {
-			return err
-		}
-		return addNodeCosts(ctx, onNode, node, answers)
+		p.addRedisCosts(ctx, onRedis, (m.to.cpu["Redis µs"]-m.from.cpu["Redis µs"])/answers)
+		addNodeCosts(ctx, onNode, node, answers)
 	})
 }
 
@@ -60,25 +55,12 @@ const smallPart = 0.3
 
 // addRedisCosts adds the work of Redis for each answer, from its log of commands. totalMicros
 // is its processor time for an answer without that log.
-func (p *answeringPlayers) addRedisCosts(ctx context.Context, t *players.Table, totalMicros float64) error {
-	names, err := scriptNames(ctx)
-	if err != nil {
-		return err
-	}
-	master := p.cluster.masters[0]
-	writes, err := master.CommandList(ctx, &redis.FilterBy{ACLCat: "write"}).Result()
-	if err != nil {
-		return err
-	}
-	slow, err := logCommands(ctx, master, 10*time.Microsecond) // a log of all commands would delay the scripts
-	if err != nil {
-		return err
-	}
+func (p *answeringPlayers) addRedisCosts(ctx context.Context, t *players.Table, totalMicros float64) {
+	names, master := scriptNames(ctx), p.cluster.masters[0]
+	writes := players.Must(master.CommandList(ctx, &redis.FilterBy{ACLCat: "write"}).Result())
+	slow := logCommands(ctx, master, 10*time.Microsecond) // a log of all commands would delay the scripts
 	before := p.replies.Load()
-	all, err := logCommands(ctx, master, 0)
-	if err != nil {
-		return err
-	}
+	all := logCommands(ctx, master, 0)
 	answers := float64(p.replies.Load() - before)
 	parts, slowParts := countCommands(all, names, writes), countCommands(slow, names, writes)
 	others, rest := make([]float64, 4), totalMicros
@@ -99,23 +81,20 @@ func (p *answeringPlayers) addRedisCosts(ctx context.Context, t *players.Table, 
 	}
 	t.Add("others", others...)
 	t.Add("sockets, protocol", 0, rest, 0, 0)
-	return nil
 }
 
 // logCommands returns the commands of a Redis that take at least some time, during a second.
 // The newest come first, and a script before its own commands.
-func logCommands(ctx context.Context, master *redis.Client, atLeast time.Duration) ([]redis.SlowLog, error) {
-	threshold := strconv.FormatInt(atLeast.Microseconds(), 10)
-	for _, setting := range [][2]string{{"slowlog-max-len", "1000000"}, {"slowlog-log-slower-than", threshold}, {"slowlog-log-slower-than", "-1"}} {
-		if err := master.ConfigSet(ctx, setting[0], setting[1]).Err(); err != nil {
-			return nil, err
-		}
-		if setting[1] == threshold {
-			time.Sleep(time.Second)
-		}
+func logCommands(ctx context.Context, master *redis.Client, atLeast time.Duration) []redis.SlowLog {
+	set := func(setting string, value int64) {
+		players.MustDo(master.ConfigSet(ctx, setting, strconv.FormatInt(value, 10)).Err())
 	}
+	set("slowlog-max-len", 1_000_000)
+	set("slowlog-log-slower-than", atLeast.Microseconds())
+	time.Sleep(time.Second)
+	set("slowlog-log-slower-than", -1)
 	defer master.SlowLogReset(ctx)
-	return master.SlowLogGet(ctx, -1).Result()
+	return players.Must(master.SlowLogGet(ctx, -1).Result())
 }
 
 // countCommands returns the work by script, and by command outside of scripts.
@@ -171,23 +150,16 @@ func nodePart(stack string) string {
 
 // profileNode writes profiles into the folder of a node: its processor time between two times, and
 // all allocations before each of them.
-func profileNode(ctx context.Context, n *testenv.Node, duration time.Duration) error {
+func profileNode(ctx context.Context, n *testenv.Node, duration time.Duration) {
 	for _, profile := range [][2]string{{"before", "heap?gc=1"}, {"cpu", fmt.Sprintf("profile?seconds=%.0f", duration.Seconds())}, {"after", "heap?gc=1"}} {
-		content, err := n.Profile(ctx, profile[1])
-		if err == nil {
-			err = os.WriteFile(filepath.Join(n.Dir, profile[0]), content, 0o600)
-		}
-		if err != nil {
-			return err
-		}
+		players.MustDo(os.WriteFile(filepath.Join(n.Dir, profile[0]), players.Must(n.Profile(ctx, profile[1])), 0o600))
 	}
-	return nil
 }
 
 // addNodeCosts adds the work of a node for each answer by its parts.
-func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answers float64) error {
+func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answers float64) {
 	before, after := filepath.Join(n.Dir, "before"), filepath.Join(n.Dir, "after")
-	figures := make(map[string][]float64)
+	figures, all := make(map[string][]float64), make([]float64, 3)
 	for _, rule := range nodeRules {
 		figures[rule.part] = make([]float64, 3)
 	}
@@ -195,40 +167,39 @@ func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answer
 		{"-sample_index=cpu", "-unit=us", filepath.Join(n.Dir, "cpu")}, {"-sample_index=alloc_objects", "-base=" + before, after},
 		{"-sample_index=alloc_space", "-unit=B", "-base=" + before, after},
 	} {
-		out, err := exec.CommandContext(ctx, "go", append([]string{"tool", "pprof", "-traces"}, arguments...)...).Output()
-		if err != nil {
-			return fmt.Errorf("go tool pprof: %w", err)
-		}
-		for _, sample := range strings.Split(string(out), "-----------+-------------------------------------------------------\n")[1:] {
+		out := output(ctx, append([]string{"tool", "pprof", "-traces"}, arguments...)...)
+		for _, sample := range strings.Split(out, "-----------+-------------------------------------------------------\n")[1:] {
 			if strings.HasPrefix(strings.TrimSpace(sample), "bytes:") { // the size of each allocation
 				_, sample, _ = strings.Cut(sample, "\n")
 			}
 			number, stack, _ := strings.Cut(strings.TrimSpace(sample), " ")
 			if value, err := strconv.ParseFloat(strings.TrimRight(number, "usB"), 64); err == nil {
 				figures[nodePart(stack)][i] += value / answers
+				all[i] += value / answers
 			}
 		}
 	}
-	all := make([]float64, 3)
 	for _, rule := range nodeRules {
 		t.Add(rule.part, figures[rule.part]...)
-		for i, figure := range figures[rule.part] {
-			all[i] += figure
-		}
 	}
 	t.Add("all", all...)
-	return nil
+}
+
+// output runs the program go, and returns what it prints.
+func output(ctx context.Context, arguments ...string) string {
+	out, err := exec.CommandContext(ctx, "go", arguments...).Output()
+	if err != nil {
+		players.MustDo(fmt.Errorf("go %s: %w", strings.Join(arguments, " "), err))
+	}
+	return string(out)
 }
 
 // scriptNames returns the names of the scripts of this tree by their hashes. A script can
 // consist of two files of a folder; then the second gives the name.
-func scriptNames(ctx context.Context) (map[string]string, error) {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
-	}
+func scriptNames(ctx context.Context) map[string]string {
+	root := strings.TrimSpace(output(ctx, "list", "-m", "-f", "{{.Dir}}"))
 	names, earlier := make(map[string]string), make(map[string][][]byte) // earlier files by folder
-	err = filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "internal"), func(path string, entry fs.DirEntry, err error) error {
+	players.MustDo(filepath.WalkDir(filepath.Join(root, "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".lua" {
 			return err
 		}
@@ -240,6 +211,6 @@ func scriptNames(ctx context.Context) (map[string]string, error) {
 		}
 		earlier[folder] = append(earlier[folder], script)
 		return err
-	})
-	return names, err
+	}))
+	return names
 }

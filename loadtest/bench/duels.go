@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -60,13 +59,9 @@ func (o *duelsOptions) parts(r *players.Report) []part {
 	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
 		play := play
 		play.maxDelay = maxDelay
-		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 			p.start()
-			m, err := p.measurePlay(ctx, o.duration)
-			if err == nil {
-				m.addTo(t, name)
-			}
-			return err
+			p.measurePlay(ctx, o.duration).addTo(t, name)
 		})
 	}
 	floor, postgres := newDuelCluster("redis", 0), newDuelCluster("redis", 70*time.Millisecond)
@@ -115,44 +110,31 @@ var fillLedger = []string{
 // answers of players.
 func withOldMatches(p part) part {
 	measure := p.measure
-	p.measure = func(ctx context.Context, c cluster) error {
+	p.measure = func(ctx context.Context, c cluster) {
 		for _, part := range []struct{ from, to, days, players int }{
 			{1, expiredMatches, 400, 5000}, {expiredMatches + 1, expiredMatches + erasedPlayers*matchesPerErased/2, 2, erasedPlayers},
 		} {
 			for _, statement := range fillLedger {
-				if _, err := c.ledger.Exec(ctx, statement, part.from, part.to, part.days, part.players); err != nil {
-					return err
-				}
+				players.Must(c.ledger.Exec(ctx, statement, part.from, part.to, part.days, part.players))
 			}
 		}
-		if _, err := c.ledger.Exec(ctx, `INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at)
-			SELECT 'demo', 'old_' || i, '', 0, 1 FROM generate_series(0, $1::int - 1) i`, erasedPlayers); err != nil {
-			return err
-		}
-		if err := c.restartNode(ctx); err != nil {
-			return err
-		}
-		return cmp.Or(measure(ctx, c), c.checkDeleting(ctx))
+		players.Must(c.ledger.Exec(ctx, `INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at)
+			SELECT 'demo', 'old_' || i, '', 0, 1 FROM generate_series(0, $1::int - 1) i`, erasedPlayers))
+		players.Must(c.ledger.Exec(ctx, "VACUUM ANALYZE"))
+		players.MustDo(c.Restart(0)) // a node looks for old matches when it starts
+		measure(ctx, c)
+		c.checkDeleting(ctx)
 	}
 	return p
 }
 
-// restartNode restarts the only node. It looks for old matches when it starts.
-func (c cluster) restartNode(ctx context.Context) error {
-	if _, err := c.ledger.Exec(ctx, "VACUUM ANALYZE"); err != nil {
-		return err
-	}
-	return c.Restart(0)
-}
-
-// checkDeleting returns an error unless the node has deleted and erased, and is not done.
-func (c cluster) checkDeleting(ctx context.Context) error {
+// checkDeleting fails unless the node has deleted and erased, and is not done.
+func (c cluster) checkDeleting(ctx context.Context) {
 	var matches, erasures int
-	err := c.ledger.QueryRow(ctx, `SELECT (SELECT count(*) FROM answers WHERE match_id LIKE 'm_old%') + (SELECT count(*) FROM matches WHERE id LIKE 'm_old%'), count(*) FROM erasures`).
-		Scan(&matches, &erasures)
+	players.MustDo(c.ledger.QueryRow(ctx, `SELECT (SELECT count(*) FROM answers WHERE match_id LIKE 'm_old%') + (SELECT count(*) FROM matches WHERE id LIKE 'm_old%'), count(*) FROM erasures`).
+		Scan(&matches, &erasures))
 	all := 2 * (expiredMatches + erasedPlayers*matchesPerErased/2)
-	if err == nil && (matches == all || matches <= all-2*expiredMatches || erasures == erasedPlayers || erasures == 0) {
-		return fmt.Errorf("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers)
+	if matches == all || matches <= all-2*expiredMatches || erasures == erasedPlayers || erasures == 0 {
+		players.MustDo(fmt.Errorf("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers))
 	}
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"laststand/internal/testenv"
@@ -37,22 +38,24 @@ func (o *options) registerCosts(flags *flag.FlagSet, kind string) {
 	flags.BoolVar(&o.costs, "costs", false, "show the work for an answer of the kind "+kind+" by its parts instead")
 }
 
-// part is one of the measurements of a program, on a cluster of its own.
+// part is one of the measurements of a program, on a cluster of its own. It fails by players.Must.
 type part struct {
 	name    string // several parts can have the same
 	cluster clusterOptions
-	measure func(context.Context, cluster) error
+	measure func(context.Context, cluster)
 }
 
-func (p part) run(ctx context.Context, server string) error {
+func (p part) run(ctx context.Context, server string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", p.name, err)
+		}
+	}()
+	defer players.Recover(&err)
 	p.cluster.node.Binary = server
-	c, err := startCluster(ctx, p.cluster)
-	if err == nil {
-		err = errors.Join(p.measure(ctx, c), c.stop())
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.name, err)
-	}
+	c := startCluster(ctx, p.cluster)
+	defer func() { err = errors.Join(err, c.stop()) }()
+	p.measure(ctx, c)
 	return nil
 }
 
@@ -72,11 +75,9 @@ func (o *options) run(ctx context.Context, settings string, newParts func(*playe
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
 	r := players.NewReport(fmt.Sprintf("%s, %s, medians of %d runs", o.program, settings, o.runs))
 	chosen, err := o.choose(newParts(r))
-	for range o.runs {
-		for _, p := range chosen {
-			if err == nil {
-				err = p.run(ctx, o.server)
-			}
+	for _, p := range slices.Repeat(chosen, o.runs) {
+		if err == nil {
+			err = p.run(ctx, o.server)
 		}
 	}
 	return errors.Join(err, r.Publish())

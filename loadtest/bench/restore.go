@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the ledger that is backed up
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/players"
 )
 
 // fillSQLite writes a ledger of the game demo with $1 players. Each has played one duel today.
@@ -50,53 +51,37 @@ type restoreBench struct {
 // builds the leaderboards, and compares them with the ledger.
 func Restore(flags *flag.FlagSet) func(context.Context) error {
 	var b restoreBench
-	players := flags.Int("players", 1_000_000, "players, each with one duel of two")
+	count := flags.Int("players", 1_000_000, "players, each with one duel of two")
 	flags.StringVar(&b.server, "server", "", "measure this `binary` instead of this tree")
 	return func(ctx context.Context) (err error) {
-		if *players < 2 {
-			return fmt.Errorf("-players is %d; use 2 or more", *players)
+		if *count < 2 {
+			return fmt.Errorf("-players is %d; use 2 or more", *count)
 		}
-		if b.server, err = testenv.BuildServer(ctx, b.server); err != nil {
-			return err
-		}
-		if b.dir, err = os.MkdirTemp("", "laststand-restore-"); err != nil {
-			return err
-		}
+		defer players.Recover(&err)
+		b.server, b.dir = players.Must(testenv.BuildServer(ctx, b.server)), players.Must(os.MkdirTemp("", "laststand-restore-"))
 		defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
 		b.stores = testenv.NodeOptions{Binary: b.server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
-		if _, _, err := b.stores.StartStores(); err != nil {
-			return err
-		}
-		if err := b.fill(ctx, *players); err != nil {
-			return fmt.Errorf("fill the ledger: %w", err)
-		}
-		return b.measure(ctx)
+		_, _, err = b.stores.StartStores()
+		players.MustDo(err)
+		b.fill(ctx, *count)
+		b.measure(ctx)
+		return nil
 	}
 }
 
 // fill writes the ledger to back up.
-func (b restoreBench) fill(ctx context.Context, players int) error {
+func (b restoreBench) fill(ctx context.Context, count int) {
 	bank := filepath.Join(b.dir, "bank.json")
-	if err := os.WriteFile(bank, textBank(10), 0o600); err != nil {
-		return err
-	}
-	if _, err := b.command(ctx, "bank", "import", "--bank=load", bank, "--data="+b.path("first")); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", filepath.Join(b.path("first"), "laststand.db")+"?_pragma=synchronous(OFF)")
-	if err != nil {
-		return err
-	}
+	players.MustDo(os.WriteFile(bank, textBank(10), 0o600))
+	b.command(ctx, "bank", "import", "--bank=load", bank, "--data="+b.path("first"))
+	db := players.Must(sql.Open("sqlite", filepath.Join(b.path("first"), "laststand.db")+"?_pragma=synchronous(OFF)"))
 	defer db.Close()
 	for _, statement := range fillSQLite {
-		if _, err := db.ExecContext(ctx, statement, players); err != nil {
-			return err
-		}
+		players.Must(db.ExecContext(ctx, statement, count))
 	}
-	return nil
 }
 
-func (b restoreBench) measure(ctx context.Context) error {
+func (b restoreBench) measure(ctx context.Context) {
 	for _, step := range []struct {
 		name string
 		args []string
@@ -106,37 +91,22 @@ func (b restoreBench) measure(ctx context.Context) error {
 		{"PostgreSQL", []string{"backup", b.path("postgres.backup"), "--database=" + b.stores.Database}},
 		{"SQLite", []string{"restore", b.path("postgres.backup"), "--data=" + b.path("second")}},
 	} {
-		out, err := b.command(ctx, step.args...)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%-10s %s", step.name, out)
+		fmt.Printf("%-10s %s", step.name, b.command(ctx, step.args...))
 	}
-	began := time.Now()
-	node, err := testenv.StartNode(ctx, b.stores)
-	if err != nil {
-		return err
-	}
-	for testenv.CheckReady(ctx, node.URL) != nil { // until it has its leaderboards
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	began, node := time.Now(), players.Must(testenv.StartNode(ctx, b.stores))
+	players.MustDo(testenv.Poll(ctx, 100*time.Millisecond, func() error { return testenv.CheckReady(ctx, node.URL) })) // until it has its leaderboards
 	fmt.Printf("PostgreSQL ready with leaderboards after %v\n", time.Since(began).Round(100*time.Millisecond))
-	out, err := b.command(ctx, "boards", "verify", "--game=demo", "--ops-listen="+strings.TrimPrefix(node.OpsURL, "http://"),
-		"--config="+filepath.Join(node.Dir, "load.yaml"), "--data="+node.Dir, "--database="+b.stores.Database)
-	fmt.Print(out)
-	return err
+	fmt.Print(b.command(ctx, "boards", "verify", "--game=demo", "--ops-listen="+strings.TrimPrefix(node.OpsURL, "http://"),
+		"--config="+filepath.Join(node.Dir, "load.yaml"), "--data="+node.Dir, "--database="+b.stores.Database))
 }
 
 func (b restoreBench) path(name string) string { return filepath.Join(b.dir, name) }
 
 // command runs a command of the server, and returns what it prints.
-func (b restoreBench) command(ctx context.Context, args ...string) (string, error) {
+func (b restoreBench) command(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, b.server, args...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("server %s: %w: %s", args[0], err, out)
+		players.MustDo(fmt.Errorf("server %s: %w: %s", args[0], err, out))
 	}
-	return string(out), nil
+	return string(out)
 }

@@ -68,20 +68,11 @@ func (o *scaleOptions) newPart(t *players.Table, store string, nodes int, kind s
 	name := fmt.Sprintf("%s/%s/%d", kind, store, nodes)
 	on := clusterOptions{nodes: nodes, node: testenv.NodeOptions{Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}}
 	play := o.play(kind)
-	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) error {
+	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()
-		for _, rate := range []struct {
-			name     string
-			maxDelay time.Duration
-		}{{fmt.Sprintf("%s at %d/s", name, o.rate), play.maxDelay}, {name + " at full speed", 0}} {
-			p.maxDelay.Store(int64(rate.maxDelay))
-			m, err := p.measurePlay(ctx, o.duration)
-			if err != nil {
-				return err
-			}
-			m.addTo(t, rate.name)
-		}
-		return nil
+		p.measurePlay(ctx, o.duration).addTo(t, fmt.Sprintf("%s at %d/s", name, o.rate))
+		p.maxDelay.Store(0)
+		p.measurePlay(ctx, o.duration).addTo(t, name+" at full speed")
 	})
 }
 

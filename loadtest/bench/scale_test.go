@@ -73,7 +73,12 @@ func TestWaitReportsAFault(t *testing.T) {
 		p.playing.Go(func() error { return fault })
 		p.end()
 		<-p.faulty.Done()
-		if err := p.playFor(time.Hour); !errors.Is(err, fault) {
+		var err error
+		func() {
+			defer players.Recover(&err)
+			p.playFor(time.Hour)
+		}()
+		if !errors.Is(err, fault) {
 			t.Fatalf("%v, want %v", err, fault)
 		}
 	}

@@ -44,40 +44,25 @@ func (t *answerTrace) add(kind string, at time.Time) {
 // runs which command. All clocks are those of this machine.
 func newTracePart(r *players.Report, on clusterOptions, play playOptions, warmUp, duration time.Duration) part {
 	t := r.Table("lone answer", players.Columns(0, "p50 µs", "p99 µs", "answers")...)
-	return playPart("trace", on, play, func(ctx context.Context, p *answeringPlayers) error {
+	return playPart("trace", on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()
-		if err := p.playFor(warmUp); err != nil {
-			return err
-		}
-		if err := p.trace.follow(ctx, p.cluster.masters[0].Options().Addr, duration); err != nil {
-			return err
-		}
+		p.playFor(warmUp)
+		p.trace.follow(ctx, p.cluster.Masters[0].Addr, duration)
 		p.trace.addTo(t)
-		return p.playFor(0)
+		p.playFor(0)
 	})
 }
 
 // follow adds the commands that a Redis runs within a time.
-func (t *answerTrace) follow(ctx context.Context, address string, duration time.Duration) error {
-	names, err := scriptNames(ctx)
-	if err != nil {
-		return err
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
+func (t *answerTrace) follow(ctx context.Context, address string, duration time.Duration) {
+	names := scriptNames(ctx)
+	conn := players.Must(new(net.Dialer).DialContext(ctx, "tcp", address))
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "MONITOR\r\n"); err != nil {
-		return err
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(duration)); err != nil {
-		return err
-	}
+	players.Must(io.WriteString(conn, "MONITOR\r\n"))
+	players.MustDo(conn.SetReadDeadline(time.Now().Add(duration)))
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		t.addCommand(lines.Text(), names)
 	}
-	return nil
 }
 
 // addCommand adds a line of MONITOR, such as `+1339518083.107412 [0 127.0.0.1:60866] "evalsha"

@@ -95,11 +95,14 @@ type Group struct {
 func NewGroup(ctx context.Context, c Config) *Group {
 	g := &Group{Config: c, life: ctx, offers: make(chan *seat, 10_000), limiter: rate.NewLimiter(rate.Inf, 1), tokens: make(map[string]string)}
 	if c.ConnectsPerSecond > 0 {
-		g.limiter.SetLimit(rate.Limit(c.ConnectsPerSecond))
+		g.SetRate(c.ConnectsPerSecond)
 	}
 	g.closing, g.close = context.WithCancel(ctx)
 	return g
 }
+
+// SetRate changes how many clients connect per second.
+func (g *Group) SetRate(perSecond float64) { g.limiter.SetLimit(rate.Limit(perSecond)) }
 
 // ArenaMatch returns the newest match of an arena, "" before the first.
 func (g *Group) ArenaMatch() string {
