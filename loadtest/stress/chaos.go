@@ -89,16 +89,12 @@ var chaosGame = fmt.Sprintf(
 
 // Chaos runs players and faults, and ends everything that it started. An error says that
 // the run could not be made. The report lists the violations.
-func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
+func Chaos(ctx context.Context, c ChaosConfig) (out *Report, err error) {
+	defer players.Recover(&err)
 	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
 	c.Game, c.Drain = chaosGame, 8*time.Second
-	if err := c.startRedisCluster(); err != nil {
-		return nil, err
-	}
-	r, err := newRun(ctx, c.ClusterConfig, rules, time.Second)
-	if err != nil {
-		return nil, err
-	}
+	players.MustDo(c.startRedisCluster())
+	r := newRun(ctx, c.ClusterConfig, rules, time.Second)
 	defer r.end()
 	r.rejoins = true
 	r.log("%d nodes serve; seed %d", c.Nodes, c.Seed)
@@ -109,19 +105,15 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	events.Go(func() error { return schedule(ctx, r.spread(c.For, c.redisChanges()), 1) })
 	events.Go(func() error { return schedule(ctx, r.spread(c.For, r.cluster.replacements(c)), 1) })
 	events.Go(func() error { return testenv.Pause(ctx, c.For) })
-	if err := events.Wait(); err != nil {
-		return nil, err
-	}
+	players.MustDo(events.Wait())
 	r.group.AwaitArenas()
 	to := r.stats.Span()
-	if err := r.finish(ctx, 1); err != nil {
-		return nil, err
-	}
+	r.finish(ctx, 1)
 	if c.Next != "" {
 		r.cluster.checkReadable(ctx)
 	}
 	r.cluster.stop()
-	out := r.newReport(fmt.Sprintf("chaos, seed %d: %d kills, %d stalls, %d drains", c.Seed, c.Kills, c.Stalls, c.Drains))
+	out = r.newReport(fmt.Sprintf("chaos, seed %d: %d kills, %d stalls, %d drains", c.Seed, c.Kills, c.Stalls, c.Drains))
 	out.addPlay(r, from, to)
 	return out.finish(&r.checker.Violations), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
+	"laststand/loadtest/players"
 )
 
 // ClusterConfig says which nodes to start, on which stores, and where to log progress.
@@ -39,19 +40,17 @@ type cluster struct {
 
 // startCluster starts the stores and the nodes, or uses the nodes that already run. Several
 // nodes cannot share a file as their database.
-func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) (a *cluster, err error) {
-	a = &cluster{ClusterConfig: c, checker: found, life: ctx, Nodes: new(testenv.Nodes)}
+func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) *cluster {
+	a := &cluster{ClusterConfig: c, checker: found, life: ctx, Nodes: new(testenv.Nodes)}
 	if len(c.Attach) > 0 {
-		return a, nil
+		return a
 	}
-	if a.Binary, err = testenv.BuildServer(ctx, c.Binary); err != nil {
-		return nil, err
-	}
+	a.Binary = players.Must(testenv.BuildServer(ctx, c.Binary))
 	if a.Database == "" && c.Nodes > 1 {
 		a.Database = "postgres"
 	}
-	a.Nodes, err = testenv.StartNodes(ctx, c.Nodes, a.NodeOptions)
-	return a, err
+	a.Nodes = players.Must(testenv.StartNodes(ctx, c.Nodes, a.NodeOptions))
+	return a
 }
 
 // urls returns the addresses of all nodes. Some may be down.

@@ -104,27 +104,18 @@ func (a *attacked) server() *testenv.Node { return a.cluster.All[0] }
 
 // Hostile runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
-func Hostile(ctx context.Context, c HostileConfig) (*Report, error) {
+func Hostile(ctx context.Context, c HostileConfig) (out *Report, err error) {
+	defer players.Recover(&err)
 	c.Nodes, c.Settings, c.Files = 1, hostileSettings(c.NodeLimits), hostileFiles()
-	r, err := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostileLimitMS}, time.Hour)
-	if err != nil {
-		return nil, err
-	}
+	r := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostileLimitMS}, time.Hour)
 	defer r.end()
 	a := &attacked{HostileConfig: c, run: r}
 	a.startControl()
-	recoveredS, err := a.attackAll(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.finish(ctx, 1); err != nil {
-		return nil, err
-	}
-	if err := a.checkServer(ctx); err != nil {
-		return nil, err
-	}
+	recoveredS := a.attackAll(ctx)
+	r.finish(ctx, 1)
+	a.checkServer(ctx)
 	r.cluster.stop()
-	out := r.newReport(fmt.Sprintf("hostile: %d duels of honest players; attackers run by %s", r.checker.Summary().Matches["duel"], strings.Join(idlePriority, " ")))
+	out = r.newReport(fmt.Sprintf("hostile: %d duels of honest players; attackers run by %s", r.checker.Summary().Matches["duel"], strings.Join(idlePriority, " ")))
 	out.addPhases(a.phases)
 	out.Line("the server was as small as before within %.1f s", recoveredS)
 	for _, p := range a.phases[1:] {
@@ -167,7 +158,7 @@ const closeTimeout = 10 * time.Second
 // revokeTokens connects players. It then bans one, revokes the tokens of the others, and
 // checks that the server closes all of them. It returns their tokens by reason. The
 // server must refuse them from then on.
-func (a *attacked) revokeTokens(ctx context.Context) (map[string]string, error) {
+func (a *attacked) revokeTokens(ctx context.Context) map[string]string {
 	issuedBefore := time.Now().Add(10 * time.Second).UnixMilli()
 	tokens := map[string]string{}
 	for _, v := range []revocation{
@@ -179,41 +170,28 @@ func (a *attacked) revokeTokens(ctx context.Context) (map[string]string, error) 
 		if v.tokenID != "" {
 			claims["jti"] = v.tokenID
 		}
-		token, err := testenv.Sign(claims)
-		if err == nil {
-			err = a.revoke(ctx, v, token)
-		}
-		if err != nil {
-			return nil, err
-		}
+		token := players.Must(testenv.Sign(claims))
+		a.revoke(ctx, v, token)
 		tokens["revoked by "+v.path] = token
 	}
-	return tokens, nil
+	return tokens
 }
 
 // revoke makes one revocation while its player is connected.
-func (a *attacked) revoke(ctx context.Context, v revocation, token string) error {
+func (a *attacked) revoke(ctx context.Context, v revocation, token string) {
 	n := a.server()
-	live, err := players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil)
-	if err != nil {
-		return err
-	}
+	live := players.Must(players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil))
 	defer live.Close()
-	admin, err := n.AdminToken(ctx)
-	if err != nil {
-		return err
+	put := players.Call{
+		Method: http.MethodPut, URL: n.OpsURL + "/admin/v1/games/demo/" + v.path + "/" + v.id, Token: players.Must(n.AdminToken(ctx)), Body: v.body,
 	}
-	put := players.Call{Method: http.MethodPut, URL: n.OpsURL + "/admin/v1/games/demo/" + v.path + "/" + v.id, Token: admin, Body: v.body}
-	if err := put.Do(ctx, new(any)); err != nil {
-		return err
-	}
-	until := time.Now().Add(closeTimeout)
-	for err == nil {
+	players.MustDo(put.Do(ctx, new(any)))
+	var err error
+	for until := time.Now().Add(closeTimeout); err == nil; {
 		_, err = live.Read(time.Until(until))
 	}
 	if players.CloseCode(err) != v.closeCode {
 		a.checker.Violations.Add("a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
 			v.path, errors.Unwrap(err), v.closeCode, closeTimeout)
 	}
-	return nil
 }

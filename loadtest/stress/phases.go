@@ -30,39 +30,27 @@ type phase struct {
 const maxWarmUp = 2 * time.Second
 
 // attackAll runs all phases. It returns how many seconds the server took to recover.
-func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error) {
-	if err := testenv.Pause(ctx, min(maxWarmUp, a.Quiet)); err != nil {
-		return 0, err
-	}
-	if a.before, err = a.server().Metrics(ctx); err != nil {
-		return 0, err
-	}
-	if a.revoked, err = a.revokeTokens(ctx); err != nil {
-		return 0, err
-	}
-	err = a.runPhase(ctx, "none, before")
-	if a.Each > 0 {
-		for _, kind := range a.Kinds {
-			if err == nil {
-				err = a.runPhase(ctx, kind, kind)
-			}
+func (a *attacked) attackAll(ctx context.Context) (recoveredS float64) {
+	players.MustDo(testenv.Pause(ctx, min(maxWarmUp, a.Quiet)))
+	a.before = players.Must(a.server().Metrics(ctx))
+	a.revoked = a.revokeTokens(ctx)
+	a.runPhase(ctx, "none, before")
+	for _, kind := range a.Kinds {
+		if a.Each > 0 {
+			a.runPhase(ctx, kind, kind)
 		}
 	}
-	if (len(a.Kinds) > 1 || a.Each == 0) && err == nil {
-		err = a.runPhase(ctx, "all together", a.Kinds...)
+	if len(a.Kinds) > 1 || a.Each == 0 {
+		a.runPhase(ctx, "all together", a.Kinds...)
 	}
-	if err != nil {
-		return 0, err
-	}
-	if recoveredS, err = a.awaitRecovery(ctx); err != nil {
-		return 0, err
-	}
-	return recoveredS, a.runPhase(ctx, "none, after")
+	recoveredS = a.awaitRecovery(ctx)
+	a.runPhase(ctx, "none, after")
+	return recoveredS
 }
 
 // runPhase runs the given kinds of attackers together; without a kind it is quiet. It notes how
 // well the server served the honest players during that time, and how large the server grew.
-func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) error {
+func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) {
 	a.stats.Take() // earlier measurements belong to no phase
 	startedAt, stopWatching := time.Now(), watchSize(ctx, a.server())
 	counts := make([]attackCounts, len(kinds))
@@ -79,13 +67,10 @@ func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) e
 	}
 	err, control := attacks.Wait(), a.stats.Take()
 	most, failed := stopWatching()
-	if err := errors.Join(err, failed); err != nil {
-		return err
-	}
+	players.MustDo(errors.Join(err, failed))
 	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, counts}
 	a.phases = append(a.phases, p)
 	a.log("%s", p)
-	return nil
 }
 
 // order returns the order for one kind when the given number of kinds runs together. All
@@ -109,25 +94,17 @@ func (a *attacked) order(kind string, together int) attackOrder {
 // awaitRecovery waits, at most RecoveryTimeout, until the server is as small as it was in
 // the first phase. Each size that is still larger after that is a violation. It returns how
 // many seconds that took.
-func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err error) {
+func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64) {
 	for startedAt := time.Now(); ; {
-		if err := a.server().CollectGarbage(ctx); err != nil {
-			return 0, err
-		}
-		now, err := sizeOf(ctx, a.server())
-		if err != nil {
-			return 0, err
-		}
-		excess := now.excess(a.phases[0].most, a.MoreMB)
+		players.MustDo(a.server().CollectGarbage(ctx))
+		excess := players.Must(sizeOf(ctx, a.server())).excess(a.phases[0].most, a.MoreMB)
 		if len(excess) == 0 || time.Since(startedAt) > a.RecoveryTimeout {
 			for _, line := range excess {
 				a.checker.Violations.Add("%s", line)
 			}
-			return time.Since(startedAt).Seconds(), nil
+			return time.Since(startedAt).Seconds()
 		}
-		if err := testenv.Pause(ctx, time.Second); err != nil {
-			return 0, err
-		}
+		players.MustDo(testenv.Pause(ctx, time.Second))
 	}
 }
 

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/players"
 )
 
 // checkServer reports the violations that the attackers saw. It compares the refusals
 // that they saw with the metrics of the server.
-func (a *attacked) checkServer(ctx context.Context) error {
+func (a *attacked) checkServer(ctx context.Context) {
 	for _, p := range a.phases {
 		for _, t := range p.attacks {
 			for _, line := range slices.Sorted(maps.Keys(t.Violations)) {
@@ -22,10 +23,7 @@ func (a *attacked) checkServer(ctx context.Context) error {
 			}
 		}
 	}
-	after, err := a.server().Metrics(ctx)
-	if err != nil {
-		return fmt.Errorf("the server does not answer any more: %w", err)
-	}
+	after := players.Must(a.server().Metrics(ctx))
 	check := func(refusal string, seen int64, metric string, labels ...string) {
 		if n := after.Sum(metric, labels...) - a.before.Sum(metric, labels...); n < float64(seen) {
 			a.checker.Violations.Add("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)
@@ -42,7 +40,6 @@ func (a *attacked) checkServer(ctx context.Context) error {
 	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
 		a.checker.Violations.Add("%.0f messages panicked", n)
 	}
-	return nil
 }
 
 // refusals sums up the refusals of the attackers in some phases, by kind of refusal.
@@ -108,16 +105,12 @@ func (z size) excess(before size, moreMB float64) (all []string) {
 }
 
 func sizeOf(ctx context.Context, n *testenv.Node) (size, error) {
-	resident, err := testenv.ResidentBytes(n.PID())
-	if err != nil {
-		return nil, err
-	}
 	m, err := n.Metrics(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the size of the server: %w", err)
 	}
 	return size{
-		"MB of memory": float64(resident >> 20), "goroutines": m.Sum("go_goroutines"),
+		"MB of memory": m.Sum("process_resident_memory_bytes") / (1 << 20), "goroutines": m.Sum("go_goroutines"),
 		"connections": m.Sum("laststand_connections"), "open files": m.Sum("process_open_fds"),
 	}, nil
 }

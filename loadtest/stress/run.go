@@ -37,14 +37,14 @@ type run struct {
 }
 
 // newRun starts the cluster of a run. span is the length of the spans of its figures.
-func newRun(ctx context.Context, c ClusterConfig, rules *checker.Checker, span time.Duration) (r *run, err error) {
+func newRun(ctx context.Context, c ClusterConfig, rules *checker.Checker, span time.Duration) *run {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	r = &run{checker: rules, stats: players.NewRecorder(span)}
+	r := &run{checker: rules, stats: players.NewRecorder(span)}
 	r.playing, r.stopPlaying = context.WithCancel(ctx)
-	r.cluster, err = startCluster(ctx, c, rules)
-	return r, err
+	r.cluster = startCluster(ctx, c, rules)
+	return r
 }
 
 // end ends the players, if they still play, and then the nodes.
@@ -74,7 +74,7 @@ func (r *run) dialer(n int) *net.Dialer {
 
 // finish lets the players finish their matches, and checks everything that is stored.
 // One match and one player in so many as share says are read by themselves.
-func (r *run) finish(ctx context.Context, share int) (err error) {
+func (r *run) finish(ctx context.Context, share int) {
 	r.log("no new matches")
 	r.group.Stop()
 	r.group.Wait()
@@ -82,20 +82,15 @@ func (r *run) finish(ctx context.Context, share int) (err error) {
 		r.group.Rejoin()
 	}
 	r.group.Disconnect()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	players.MustDo(ctx.Err())
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
-	if r.compared, err = stored.CheckStored(ctx); err != nil {
-		return err
-	}
+	r.compared = players.Must(stored.CheckStored(ctx))
 	if posted := r.group.Posted.Load(); posted > 0 {
-		err = stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours)
+		players.MustDo(stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours))
 	}
 	r.log("everything is checked")
-	return err
 }
 
 // MaxLateMS is how late a step of a match may be by the contract.
@@ -137,14 +132,13 @@ func (out *Report) addPlay(r *run, from, to int) {
 			times[kind] = q
 		}
 	}
-	durations := out.Table("durations", players.Column{Name: "n"}, players.Column{Name: "p50 ms", Decimals: 2}, players.Column{Name: "p90 ms", Decimals: 2},
-		players.Column{Name: "p99 ms", Decimals: 2}, players.Column{Name: "most ms", Decimals: 2})
+	durations := out.Table("durations", append(players.Columns(0, "n"), players.Columns(2, "p50 ms", "p90 ms", "p99 ms", "most ms")...)...)
 	for _, kind := range slices.Sorted(maps.Keys(times)) {
 		q := times[kind]
 		durations.Add(kind, float64(q.N), q.P50, q.P90, q.P99, q.Max)
 	}
 	out.Counts = whole.Counts
-	counts := out.Table("counts of the whole run", players.Column{Name: "n"})
+	counts := out.Table("counts of the whole run", players.Columns(0, "n")...)
 	for _, name := range slices.Sorted(maps.Keys(out.Counts)) {
 		counts.Add(name, float64(out.Counts[name]))
 	}

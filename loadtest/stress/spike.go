@@ -46,91 +46,70 @@ const (
 )
 
 // runSpike finds the sustainable load and then offers three times that load for a while.
-func (s *swarm) runSpike(ctx context.Context) (k *spike, err error) {
-	k = new(spike)
-	if k.players, err = s.findSustainable(ctx); err != nil {
-		return nil, err
-	}
+func (s *swarm) runSpike(ctx context.Context) *spike {
+	k := &spike{players: s.findSustainable(ctx)}
 	// Events that occur every few seconds, such as the nodes' garbage collections, must be
 	// in both measurements. So both take equally long.
-	if err := s.setDuellists(ctx, k.players, 2*recoveryTimeout); err != nil { // players in excess must leave first
-		return nil, err
-	}
-	if k.before, err = s.measure(ctx, k.players, max(tryTime, s.For)); err != nil {
-		return nil, err
-	}
+	s.setDuellists(ctx, k.players, 2*recoveryTimeout) // players in excess must leave first
+	k.before = s.measure(ctx, k.players, max(tryTime, s.For))
 	if k.before.P99 >= maxSustainable {
-		return nil, fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For)
+		players.MustDo(fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For))
 	}
 	s.log("the spike: %d players want to play where %d do, for %v", 3*k.players, k.players, s.For)
 	from := s.stats.Span() + 1
-	if err := s.setDuellists(ctx, 3*k.players, s.For); err != nil {
-		return nil, err
-	}
+	s.setDuellists(ctx, 3*k.players, s.For)
 	ended := s.stats.Span()
 	k.during = s.measured(from, ended)
 	k.countRefusals(s.stats.Between(from, ended).Counts)
 	s.log("the spike is over: %s", k.during)
-	if err := s.setDuellists(ctx, k.players, 2*recoveryTimeout); err != nil {
-		return nil, err
-	}
+	s.setDuellists(ctx, k.players, 2*recoveryTimeout)
 	k.recoveredS = s.recoveryTime(k, ended, s.stats.Span())
 	s.log("recovered after %.0f s", k.recoveredS)
-	return k, nil
+	return k
 }
 
 // findSustainable returns the highest number of players with a sustainable load.
-func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error) {
+func (s *swarm) findSustainable(ctx context.Context) (sustainable int) {
 	var best measurement
 	for n := max(s.Duellists, firstPlayers); ; n = int(float64(n)*stepFactor) / 2 * 2 {
-		if err := s.setDuellists(ctx, n, leadSpans*s.stats.Length()+time.Duration(float64(n)/s.Ramp*float64(time.Second))); err != nil {
-			return 0, err
-		}
-		if err := s.awaitFewRefusals(ctx); err != nil {
-			return 0, err
-		}
-		m, err := s.measure(ctx, n, tryTime)
+		s.setDuellists(ctx, n, leadSpans*s.stats.Length()+time.Duration(float64(n)/s.Ramp*float64(time.Second)))
+		s.awaitFewRefusals(ctx)
+		m := s.measure(ctx, n, tryTime)
 		switch {
-		case err != nil:
-			return 0, err
 		case m.N > 0 && m.P99 < maxSustainable && !m.hasManyRefusals() && m.rate > best.rate:
 			best, sustainable = m, n
 		case sustainable > 0:
-			return sustainable, nil
+			return sustainable
 		default:
-			return 0, fmt.Errorf("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable)
+			players.MustDo(fmt.Errorf("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable))
 		}
 	}
 }
 
 // setDuellists changes the number of duel players, and waits. The run continues while
 // players still start.
-func (s *swarm) setDuellists(ctx context.Context, n int, wait time.Duration) error {
+func (s *swarm) setDuellists(ctx context.Context, n int, wait time.Duration) {
 	s.starting.Wait() // one change after another
 	s.starting.Go(func() { s.group.SetDuellists(n) })
-	return testenv.Pause(ctx, wait)
+	players.MustDo(testenv.Pause(ctx, wait))
 }
 
 // awaitFewRefusals waits until few clients have been refused for some spans, within a
 // bound. A node that is learning its capacity may at first ask some clients to retry.
-func (s *swarm) awaitFewRefusals(ctx context.Context) error {
-	for until := time.Now().Add(2 * recoveryTimeout); time.Now().Before(until); {
+func (s *swarm) awaitFewRefusals(ctx context.Context) {
+	for until := time.Now().Add(2 * recoveryTimeout); time.Now().Before(until); players.MustDo(testenv.Pause(ctx, s.stats.Length())) {
 		if now := s.stats.Span(); !s.measured(now-4, now).hasManyRefusals() {
-			return nil
-		}
-		if err := testenv.Pause(ctx, s.stats.Length()); err != nil {
-			return err
+			return
 		}
 	}
-	return nil
 }
 
-func (s *swarm) measure(ctx context.Context, players int, duration time.Duration) (measurement, error) {
+func (s *swarm) measure(ctx context.Context, count int, duration time.Duration) measurement {
 	from := s.stats.Span() + 1
-	err := testenv.Pause(ctx, duration)
+	players.MustDo(testenv.Pause(ctx, duration))
 	m := s.measured(from, s.stats.Span())
-	s.log("%d players: %s", players, m)
-	return m, err
+	s.log("%d players: %s", count, m)
+	return m
 }
 
 func (s *swarm) measured(from, to int) measurement {

@@ -25,17 +25,15 @@ type swarm struct {
 
 // Swarm runs the load, and ends everything that it started. An error says that the run
 // could not start. The report lists violations, slow answers and why a run was aborted.
-func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
+func Swarm(ctx context.Context, c SwarmConfig) (out *Report, err error) {
+	defer players.Recover(&err)
 	isAttached := len(c.Attach) > 0
 	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached, KeepAnswers: true}
 	if !isAttached {
 		rules.LimitMS, rules.RevealMS = swarmLimit.Milliseconds(), c.Reveal.Milliseconds()
 	}
 	c.Settings = c.nodeSettings()
-	r, err := newRun(ctx, c.ClusterConfig, rules, max(time.Second, c.For/300))
-	if err != nil {
-		return nil, err
-	}
+	r := newRun(ctx, c.ClusterConfig, rules, max(time.Second, c.For/300))
 	defer r.end()
 	r.log("the nodes are %s", strings.Join(r.cluster.urls(), ","))
 	s := &swarm{SwarmConfig: c, run: r}
@@ -72,60 +70,67 @@ func (s *swarm) startClients(isAttached bool) {
 // profileShare is the share of matches and players that are read by themselves at the end.
 const profileShare = 20
 
-// play connects the clients, lets them play and stops them. If the run is aborted, it
-// still reports everything up to then.
+// play lets the clients play, and stops them. If the run is aborted, it still reports everything
+// up to then.
 func (s *swarm) play(ctx context.Context) *Report {
-	var k *spike
-	err := s.connect(ctx)
-	from := s.stats.Span() + 1
-	switch {
-	case err != nil:
-	case s.Spike:
-		k, err = s.runSpike(ctx)
-	default:
-		s.log("the load starts, for %v", s.For)
-		err = testenv.Pause(ctx, s.For)
-	}
-	to := s.stats.Span()
-	if err == nil {
-		s.starting.Wait()
-		err = s.finish(ctx, profileShare)
-	}
+	var l load
+	err := s.playLoad(ctx, &l)
 	if err != nil {
 		s.log("aborted: %v", err)
+		l.to = s.stats.Span()
 		s.stopPlaying()
 		s.starting.Wait()
 	}
 	s.end()
 	out := s.newReport(fmt.Sprintf("swarm of %d connections, %d of them play", s.connections(), s.players()))
 	out.FailIf(err != nil, "aborted: %v", err)
-	out.addPlay(s.run, from, to)
-	if k != nil {
-		out.addSpike(k)
+	out.addPlay(s.run, l.from, l.to)
+	if l.spike != nil {
+		out.addSpike(l.spike)
 	}
 	return out.finish(&s.checker.Violations)
+}
+
+// load is when the load was on.
+type load struct {
+	from, to int    // spans of the recorder
+	spike    *spike // nil: none
+}
+
+// playLoad connects the clients, lets them play for a time, and checks what is stored.
+func (s *swarm) playLoad(ctx context.Context, l *load) (err error) {
+	defer players.Recover(&err)
+	s.connect(ctx)
+	l.from = s.stats.Span() + 1
+	if s.Spike {
+		l.spike = s.runSpike(ctx)
+	} else {
+		s.log("the load starts, for %v", s.For)
+		players.MustDo(testenv.Pause(ctx, s.For))
+	}
+	l.to = s.stats.Span()
+	s.starting.Wait()
+	s.finish(ctx, profileShare)
+	return nil
 }
 
 // connectStallTimeout bounds the time without a new connection while some are missing.
 const connectStallTimeout = time.Minute
 
-func (s *swarm) connect(ctx context.Context) error {
+func (s *swarm) connect(ctx context.Context) {
 	want := int64(s.connections())
-	for highest, since := int64(-1), time.Now(); ; {
+	for highest, since := int64(-1), time.Now(); ; players.MustDo(testenv.Pause(ctx, 100*time.Millisecond)) {
 		n := s.group.Connected.Load()
 		if n >= want {
 			s.log("%d are connected", n)
-			return nil
+			return
 		}
 		if n > highest {
 			highest, since = n, time.Now()
 		}
 		if time.Since(since) > connectStallTimeout {
 			s.checker.Violations.Add("only %d of %d clients could connect", n, want)
-			return nil
-		}
-		if err := testenv.Pause(ctx, 100*time.Millisecond); err != nil {
-			return err
+			return
 		}
 	}
 }
