@@ -94,7 +94,7 @@ func (p *answeringPlayers) seat(ctx context.Context) {
 			return err
 		})
 	}
-	players.MustDo(group.Wait())
+	testenv.MustDo(group.Wait())
 	for i := range p.arenas {
 		p.openArena(ctx, urls[i%len(urls)], p.all[i*p.players/p.arenas:(i+1)*p.players/p.arenas])
 	}
@@ -107,7 +107,7 @@ func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*
 	})
 	p.hosts, p.arenaIDs = append(p.hosts, host), append(p.arenaIDs, made.ArenaID)
 	for _, one := range seated {
-		players.MustDo(one.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
+		testenv.MustDo(one.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
 	}
 }
 
@@ -144,7 +144,7 @@ func (p *answeringPlayers) record(r players.Reply) {
 // with the first fault of a player.
 func (p *answeringPlayers) playFor(duration time.Duration) {
 	_ = testenv.Pause(p.over, duration) // the end of an arena is no fault
-	players.MustDo(context.Cause(p.faulty))
+	testenv.MustDo(context.Cause(p.faulty))
 }
 
 func (p *answeringPlayers) close() {
@@ -165,7 +165,7 @@ func (p *answeringPlayers) measureAll(ctx context.Context) measurement {
 	m := measurement{from: p.cluster.readUsage(ctx)}
 	defer context.AfterFunc(ctx, p.close)()
 	p.start()
-	players.MustDo(p.playing.Wait())
+	testenv.MustDo(p.playing.Wait())
 	m.from.at = p.firstAt()
 	return p.finish(ctx, m)
 }
@@ -195,7 +195,7 @@ const warmUpTime = 2 * time.Second
 func (p *answeringPlayers) finish(ctx context.Context, m measurement) measurement {
 	m.to, m.answers, m.replies = p.cluster.readUsage(ctx), p.latencies.Take().Quantiles(answered), p.replies.Load()
 	if m.answers.N == 0 {
-		players.MustDo(errors.New("no player could answer in the measured time; use fewer -players, or measure for longer"))
+		testenv.MustDo(errors.New("no player could answer in the measured time; use fewer -players, or measure for longer"))
 	}
 	return m
 }

@@ -70,7 +70,7 @@ func (o *answersOptions) parts(r *players.Report) []part {
 	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {
 		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 			p.measureAll(ctx).addTo(t, name)
-			players.MustDo(check(p))
+			testenv.MustDo(check(p))
 		})
 	}
 	decideAll := func(name string, decide decideFunc) part {
@@ -139,7 +139,7 @@ func (c cluster) decideAnswers(ctx context.Context, count, questions int, decide
 	latencies, m := players.NewRecorder(playTimeout), measurement{from: c.readUsage(ctx)}
 	for question := range questions {
 		key := fmt.Sprintf("first:%d", question)
-		players.MustDo(c.masters[0].Set(ctx, key, 1, time.Minute).Err())
+		testenv.MustDo(c.masters[0].Set(ctx, key, 1, time.Minute).Err())
 		var racing errgroup.Group
 		for range count {
 			racing.Go(func() error {
@@ -149,7 +149,7 @@ func (c cluster) decideAnswers(ctx context.Context, count, questions int, decide
 				return err
 			})
 		}
-		players.MustDo(racing.Wait())
+		testenv.MustDo(racing.Wait())
 	}
 	m.to, m.answers = c.readUsage(ctx), latencies.Take().Quantiles(answered)
 	return m

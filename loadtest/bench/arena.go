@@ -79,10 +79,10 @@ func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mo
 	k.close()
 	k.Checker.JudgeRest()
 	stored := checker.Stored{Checker: k.Checker, Get: k.Get, Share: 1}
-	compared := players.Must(stored.CheckStored(ctx))
-	players.MustDo(k.violation())
+	compared := testenv.Must(stored.CheckStored(ctx))
+	testenv.MustDo(k.violation())
 	if compared < o.players {
-		players.MustDo(fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players))
+		testenv.MustDo(fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players))
 	}
 	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
 		q := k.Stats.All().Quantiles(kind)
@@ -95,7 +95,7 @@ func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mo
 // sumNodes adds up a figure of all nodes, which read reads of a process.
 func (c cluster) sumNodes(read func(pid int) (int64, error)) (sum float64) {
 	for _, n := range c.All {
-		sum += float64(players.Must(read(n.PID())))
+		sum += float64(testenv.Must(read(n.PID())))
 	}
 	return sum
 }

@@ -39,9 +39,9 @@ func (k *benchClients) await(ctx context.Context, what string, expected time.Dur
 	ctx, cancel := context.WithTimeoutCause(ctx, expected+clientTimeout, fmt.Errorf("not all clients were %s in time", what))
 	defer cancel()
 	for !holds() {
-		players.MustDo(k.violation())
+		testenv.MustDo(k.violation())
 		if err := testenv.Pause(ctx, 20*time.Millisecond); err != nil {
-			players.MustDo(fmt.Errorf("%w: %v", err, k.Stats.All().Counts))
+			testenv.MustDo(fmt.Errorf("%w: %v", err, k.Stats.All().Counts))
 		}
 	}
 }
@@ -71,9 +71,9 @@ func (k *benchClients) close() {
 	k.end()
 	k.Wait()
 	k.Disconnect()
-	players.MustDo(err)
+	testenv.MustDo(err)
 	if lost > 0 {
-		players.MustDo(fmt.Errorf("%d connections were lost: %v", lost, k.Stats.All().Counts))
+		testenv.MustDo(fmt.Errorf("%d connections were lost: %v", lost, k.Stats.All().Counts))
 	}
 }
 
@@ -94,8 +94,8 @@ func connectPlayer(ctx context.Context, url string, number int) (*players.Player
 
 // makeArena makes an arena with a new host, who joins it.
 func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *players.Player, made protocol.ArenaMade) {
-	host = players.Must(connectAs(ctx, players.Dialer{}, url, "host", "host_"+rand.Text()))
-	made = players.Must(players.CreateArena(ctx, url, "demo", host.Token, a))
-	players.MustDo(host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"}))
+	host = testenv.Must(connectAs(ctx, players.Dialer{}, url, "host", "host_"+rand.Text()))
+	made = testenv.Must(players.CreateArena(ctx, url, "demo", host.Token, a))
+	testenv.MustDo(host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"}))
 	return host, made
 }

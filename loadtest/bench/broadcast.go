@@ -57,7 +57,7 @@ func (o *broadcastOptions) parts(r *players.Report) []part {
 		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c cluster) {
 			o.measure(ctx, t, c, "floor", "", o.pushes, func() {
 				for range o.pushes {
-					players.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))
+					testenv.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))
 					time.Sleep(pushPause)
 				}
 			})
@@ -72,14 +72,14 @@ func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c
 		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
 	})
 	defer host.Close()
-	player := players.Must(connectPlayer(ctx, c.URLs()[0], 0))
+	player := testenv.Must(connectPlayer(ctx, c.URLs()[0], 0))
 	defer player.Close()
-	players.MustDo(player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
+	testenv.MustDo(player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
 	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, func() {
-		players.MustDo(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}))
+		testenv.MustDo(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}))
 		time.Sleep(2 * pushPause)
 		for n := range 2 * o.pushes { // opens each question, and closes it
-			players.MustDo(host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1}))
+			testenv.MustDo(host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1}))
 			time.Sleep(pushPause)
 		}
 	})
@@ -95,10 +95,10 @@ func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c clus
 		w.reading.Go(func() error { return w.read(one) })
 	}
 	server := c.All[0].PID()
-	before := players.Must(testenv.CPUTime(server))
+	before := testenv.Must(testenv.CPUTime(server))
 	lead()
-	spent := players.Must(testenv.CPUTime(server)) - before
-	players.MustDo(w.reading.Wait())
+	spent := testenv.Must(testenv.CPUTime(server)) - before
+	testenv.MustDo(w.reading.Wait())
 	slices.Sort(w.last)
 	t.Add(row, w.last[o.pushes/2], w.last[o.pushes-1], float64(w.size), micros(spent)/float64(frames*o.watchers))
 	return w.size
@@ -126,7 +126,7 @@ func (w *watchers) connect(ctx context.Context, url, code string) {
 			return w.all[i].Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code, As: "spectator"})
 		})
 	}
-	players.MustDo(connecting.Wait())
+	testenv.MustDo(connecting.Wait())
 }
 
 // read notes when the questions come to a watcher.

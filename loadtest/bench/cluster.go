@@ -34,19 +34,19 @@ type cluster struct {
 
 // startCluster starts the stores and then the nodes, or a floor in place of the nodes.
 func startCluster(ctx context.Context, o clusterOptions) cluster {
-	c := cluster{Nodes: players.Must(testenv.StartNodes(ctx, o.nodes, o.node))}
+	c := cluster{Nodes: testenv.Must(testenv.StartNodes(ctx, o.nodes, o.node))}
 	for _, server := range c.Masters {
 		c.masters = append(c.masters, redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 64}))
 	}
 	if c.Postgres != nil {
-		c.ledger = players.Must(pgx.Connect(ctx, c.Postgres.URL))
+		c.ledger = testenv.Must(pgx.Connect(ctx, c.Postgres.URL))
 	}
 	if o.floor != nil {
 		arguments := append([]string{FloorProcess}, o.floor...)
 		if len(c.Masters) > 0 {
 			arguments = append(arguments, "-redis", c.Masters[0].Addr)
 		}
-		players.MustDo(c.AddFloor(arguments...))
+		testenv.MustDo(c.AddFloor(arguments...))
 	}
 	return c
 }
@@ -83,11 +83,11 @@ func (u usage) costs(from usage, divisor float64) (all []float64) {
 func (c cluster) readUsage(ctx context.Context) usage {
 	u := usage{at: time.Now(), cpu: make(map[string]float64)}
 	add := func(column string, cpuTime func(pid int) (time.Duration, error), pid int) {
-		u.cpu[column] += micros(players.Must(cpuTime(pid)))
+		u.cpu[column] += micros(testenv.Must(cpuTime(pid)))
 	}
 	add("clients µs", testenv.CPUTime, os.Getpid())
 	for _, master := range c.masters {
-		players.MustDo(u.addRedisInfo(players.Must(master.Info(ctx, "everything").Result())))
+		testenv.MustDo(u.addRedisInfo(testenv.Must(master.Info(ctx, "everything").Result())))
 	}
 	if c.Postgres != nil {
 		add("PostgreSQL µs", testenv.CPUTimeWithChildren, c.Postgres.PID())

@@ -147,9 +147,9 @@ func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables
 	k := newBenchClients(ctx, c)
 	defer k.end()
 	o.openQuestion(ctx, k, true)
-	others := players.Must(c.All[1].Metrics(ctx)).Sum("laststand_ws_sessions")
+	others := testenv.Must(c.All[1].Metrics(ctx)).Sum("laststand_ws_sessions")
 	all, refused, start := k.Connected.Load(), k.sumCounts("connect "), time.Now()
-	players.MustDo(c.All[0].Kill())
+	testenv.MustDo(c.All[0].Kill())
 	hosts := int64(o.playing / seatsPerArena) // some of them were on the other node
 	lost := all - int64(others)
 	k.await(ctx, "back", 0, func() bool { return k.Stats.All().Quantiles(players.Resumed).N >= lost-hosts })
@@ -170,8 +170,8 @@ func (c cluster) steadyMemory(ctx context.Context) (m memory) {
 	steady := 0
 	for i := 0; i < maxReadings && steady < steadyReadings; i++ {
 		last := m
-		players.MustDo(c.All[0].CollectGarbage(ctx))
-		all := players.Must(c.All[0].Metrics(ctx))
+		testenv.MustDo(c.All[0].CollectGarbage(ctx))
+		all := testenv.Must(c.All[0].Metrics(ctx))
 		m = memory{all["process_resident_memory_bytes"], all["go_memstats_heap_alloc_bytes"], all["go_memstats_stack_inuse_bytes"], all["go_goroutines"]}
 		if steady++; i == 0 || m[0] < last[0]*0.995 || m[2] < last[2]*0.995 {
 			steady = 0

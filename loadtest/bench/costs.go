@@ -57,7 +57,7 @@ const smallPart = 0.3
 // is its processor time for an answer without that log.
 func (p *answeringPlayers) addRedisCosts(ctx context.Context, t *players.Table, totalMicros float64) {
 	names, master := scriptNames(ctx), p.cluster.masters[0]
-	writes := players.Must(master.CommandList(ctx, &redis.FilterBy{ACLCat: "write"}).Result())
+	writes := testenv.Must(master.CommandList(ctx, &redis.FilterBy{ACLCat: "write"}).Result())
 	slow := logCommands(ctx, master, 10*time.Microsecond) // a log of all commands would delay the scripts
 	before := p.replies.Load()
 	all := logCommands(ctx, master, 0)
@@ -87,14 +87,14 @@ func (p *answeringPlayers) addRedisCosts(ctx context.Context, t *players.Table, 
 // The newest come first, and a script before its own commands.
 func logCommands(ctx context.Context, master *redis.Client, atLeast time.Duration) []redis.SlowLog {
 	set := func(setting string, value int64) {
-		players.MustDo(master.ConfigSet(ctx, setting, strconv.FormatInt(value, 10)).Err())
+		testenv.MustDo(master.ConfigSet(ctx, setting, strconv.FormatInt(value, 10)).Err())
 	}
 	set("slowlog-max-len", 1_000_000)
 	set("slowlog-log-slower-than", atLeast.Microseconds())
 	time.Sleep(time.Second)
 	set("slowlog-log-slower-than", -1)
 	defer master.SlowLogReset(ctx)
-	return players.Must(master.SlowLogGet(ctx, -1).Result())
+	return testenv.Must(master.SlowLogGet(ctx, -1).Result())
 }
 
 // countCommands returns the work by script, and by command outside of scripts.
@@ -152,7 +152,7 @@ func nodePart(stack string) string {
 // all allocations before each of them.
 func profileNode(ctx context.Context, n *testenv.Node, duration time.Duration) {
 	for _, profile := range [][2]string{{"before", "heap?gc=1"}, {"cpu", fmt.Sprintf("profile?seconds=%.0f", duration.Seconds())}, {"after", "heap?gc=1"}} {
-		players.MustDo(os.WriteFile(filepath.Join(n.Dir, profile[0]), players.Must(n.Profile(ctx, profile[1])), 0o600))
+		testenv.MustDo(os.WriteFile(filepath.Join(n.Dir, profile[0]), testenv.Must(n.Profile(ctx, profile[1])), 0o600))
 	}
 }
 
@@ -189,7 +189,7 @@ func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answer
 func output(ctx context.Context, arguments ...string) string {
 	out, err := exec.CommandContext(ctx, "go", arguments...).Output()
 	if err != nil {
-		players.MustDo(fmt.Errorf("go %s: %w", strings.Join(arguments, " "), err))
+		testenv.MustDo(fmt.Errorf("go %s: %w", strings.Join(arguments, " "), err))
 	}
 	return string(out)
 }
@@ -199,7 +199,7 @@ func output(ctx context.Context, arguments ...string) string {
 func scriptNames(ctx context.Context) map[string]string {
 	root := strings.TrimSpace(output(ctx, "list", "-m", "-f", "{{.Dir}}"))
 	names, earlier := make(map[string]string), make(map[string][][]byte) // earlier files by folder
-	players.MustDo(filepath.WalkDir(filepath.Join(root, "internal"), func(path string, entry fs.DirEntry, err error) error {
+	testenv.MustDo(filepath.WalkDir(filepath.Join(root, "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".lua" {
 			return err
 		}

@@ -115,13 +115,13 @@ func withOldMatches(p part) part {
 			{1, expiredMatches, 400, 5000}, {expiredMatches + 1, expiredMatches + erasedPlayers*matchesPerErased/2, 2, erasedPlayers},
 		} {
 			for _, statement := range fillLedger {
-				players.Must(c.ledger.Exec(ctx, statement, part.from, part.to, part.days, part.players))
+				testenv.Must(c.ledger.Exec(ctx, statement, part.from, part.to, part.days, part.players))
 			}
 		}
-		players.Must(c.ledger.Exec(ctx, `INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at)
+		testenv.Must(c.ledger.Exec(ctx, `INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at)
 			SELECT 'demo', 'old_' || i, '', 0, 1 FROM generate_series(0, $1::int - 1) i`, erasedPlayers))
-		players.Must(c.ledger.Exec(ctx, "VACUUM ANALYZE"))
-		players.MustDo(c.Restart(0)) // a node looks for old matches when it starts
+		testenv.Must(c.ledger.Exec(ctx, "VACUUM ANALYZE"))
+		testenv.MustDo(c.Restart(0)) // a node looks for old matches when it starts
 		measure(ctx, c)
 		c.checkDeleting(ctx)
 	}
@@ -131,10 +131,10 @@ func withOldMatches(p part) part {
 // checkDeleting fails unless the node has deleted and erased, and is not done.
 func (c cluster) checkDeleting(ctx context.Context) {
 	var matches, erasures int
-	players.MustDo(c.ledger.QueryRow(ctx, `SELECT (SELECT count(*) FROM answers WHERE match_id LIKE 'm_old%') + (SELECT count(*) FROM matches WHERE id LIKE 'm_old%'), count(*) FROM erasures`).
+	testenv.MustDo(c.ledger.QueryRow(ctx, `SELECT (SELECT count(*) FROM answers WHERE match_id LIKE 'm_old%') + (SELECT count(*) FROM matches WHERE id LIKE 'm_old%'), count(*) FROM erasures`).
 		Scan(&matches, &erasures))
 	all := 2 * (expiredMatches + erasedPlayers*matchesPerErased/2)
 	if matches == all || matches <= all-2*expiredMatches || erasures == erasedPlayers || erasures == 0 {
-		players.MustDo(fmt.Errorf("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers))
+		testenv.MustDo(fmt.Errorf("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers))
 	}
 }

@@ -38,7 +38,7 @@ func (o *options) registerCosts(flags *flag.FlagSet, kind string) {
 	flags.BoolVar(&o.costs, "costs", false, "show the work for an answer of the kind "+kind+" by its parts instead")
 }
 
-// part is one of the measurements of a program, on a cluster of its own. It fails by players.Must.
+// part is one of the measurements of a program, on a cluster of its own. It fails by testenv.Must.
 type part struct {
 	name    string // several parts can have the same
 	cluster clusterOptions
@@ -51,7 +51,7 @@ func (p part) run(ctx context.Context, server string) (err error) {
 			err = fmt.Errorf("%s: %w", p.name, err)
 		}
 	}()
-	defer players.Recover(&err)
+	defer testenv.Recover(&err)
 	p.cluster.node.Binary = server
 	c := startCluster(ctx, p.cluster)
 	defer func() { err = errors.Join(err, c.stop()) }()

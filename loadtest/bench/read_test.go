@@ -16,7 +16,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"laststand/internal/ledger"
-
 	"laststand/internal/testenv"
 )
 

@@ -15,7 +15,6 @@ import (
 	_ "modernc.org/sqlite" // the ledger that is backed up
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/players"
 )
 
 // fillSQLite writes a ledger of the game demo with $1 players. Each has played one duel today.
@@ -57,12 +56,12 @@ func Restore(flags *flag.FlagSet) func(context.Context) error {
 		if *count < 2 {
 			return fmt.Errorf("-players is %d; use 2 or more", *count)
 		}
-		defer players.Recover(&err)
-		b.server, b.dir = players.Must(testenv.BuildServer(ctx, b.server)), players.Must(os.MkdirTemp("", "laststand-restore-"))
+		defer testenv.Recover(&err)
+		b.server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
 		defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
 		b.stores = testenv.NodeOptions{Binary: b.server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
 		_, _, err = b.stores.StartStores()
-		players.MustDo(err)
+		testenv.MustDo(err)
 		b.fill(ctx, *count)
 		b.measure(ctx)
 		return nil
@@ -72,12 +71,12 @@ func Restore(flags *flag.FlagSet) func(context.Context) error {
 // fill writes the ledger to back up.
 func (b restoreBench) fill(ctx context.Context, count int) {
 	bank := filepath.Join(b.dir, "bank.json")
-	players.MustDo(os.WriteFile(bank, textBank(10), 0o600))
+	testenv.MustDo(os.WriteFile(bank, textBank(10), 0o600))
 	b.command(ctx, "bank", "import", "--bank=load", bank, "--data="+b.path("first"))
-	db := players.Must(sql.Open("sqlite", filepath.Join(b.path("first"), "laststand.db")+"?_pragma=synchronous(OFF)"))
+	db := testenv.Must(sql.Open("sqlite", filepath.Join(b.path("first"), "laststand.db")+"?_pragma=synchronous(OFF)"))
 	defer db.Close()
 	for _, statement := range fillSQLite {
-		players.Must(db.ExecContext(ctx, statement, count))
+		testenv.Must(db.ExecContext(ctx, statement, count))
 	}
 }
 
@@ -93,8 +92,8 @@ func (b restoreBench) measure(ctx context.Context) {
 	} {
 		fmt.Printf("%-10s %s", step.name, b.command(ctx, step.args...))
 	}
-	began, node := time.Now(), players.Must(testenv.StartNode(ctx, b.stores))
-	players.MustDo(testenv.Poll(ctx, 100*time.Millisecond, func() error { return testenv.CheckReady(ctx, node.URL) })) // until it has its leaderboards
+	began, node := time.Now(), testenv.Must(testenv.StartNode(ctx, b.stores))
+	testenv.MustDo(testenv.Poll(ctx, 100*time.Millisecond, func() error { return testenv.CheckReady(ctx, node.URL) })) // until it has its leaderboards
 	fmt.Printf("PostgreSQL ready with leaderboards after %v\n", time.Since(began).Round(100*time.Millisecond))
 	fmt.Print(b.command(ctx, "boards", "verify", "--game=demo", "--ops-listen="+strings.TrimPrefix(node.OpsURL, "http://"),
 		"--config="+filepath.Join(node.Dir, "load.yaml"), "--data="+node.Dir, "--database="+b.stores.Database))
@@ -106,7 +105,7 @@ func (b restoreBench) path(name string) string { return filepath.Join(b.dir, nam
 func (b restoreBench) command(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, b.server, args...).CombinedOutput()
 	if err != nil {
-		players.MustDo(fmt.Errorf("server %s: %w: %s", args[0], err, out))
+		testenv.MustDo(fmt.Errorf("server %s: %w: %s", args[0], err, out))
 	}
 	return string(out)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
 
@@ -75,7 +76,7 @@ func TestWaitReportsAFault(t *testing.T) {
 		<-p.faulty.Done()
 		var err error
 		func() {
-			defer players.Recover(&err)
+			defer testenv.Recover(&err)
 			p.playFor(time.Hour)
 		}()
 		if !errors.Is(err, fault) {

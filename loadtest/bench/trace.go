@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
 
@@ -56,10 +57,10 @@ func newTracePart(r *players.Report, on clusterOptions, play playOptions, warmUp
 // follow adds the commands that a Redis runs within a time.
 func (t *answerTrace) follow(ctx context.Context, address string, duration time.Duration) {
 	names := scriptNames(ctx)
-	conn := players.Must(new(net.Dialer).DialContext(ctx, "tcp", address))
+	conn := testenv.Must(new(net.Dialer).DialContext(ctx, "tcp", address))
 	defer conn.Close()
-	players.Must(io.WriteString(conn, "MONITOR\r\n"))
-	players.MustDo(conn.SetReadDeadline(time.Now().Add(duration)))
+	testenv.Must(io.WriteString(conn, "MONITOR\r\n"))
+	testenv.MustDo(conn.SetReadDeadline(time.Now().Add(duration)))
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		t.addCommand(lines.Text(), names)
 	}

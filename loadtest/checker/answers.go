@@ -41,15 +41,15 @@ func (v *View) Accepted(a protocol.Answer, data json.RawMessage) (known bool, er
 	var reply protocol.Answered
 	switch err := json.Unmarshal(data, &reply); {
 	case err != nil:
-		return false, violation("%v: %s", err, data)
+		return false, ContractError("%v: %s", err, data)
 	case sent == nil:
-		return false, violation("the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
+		return false, ContractError("the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
 	case reply.Question != *a.Question || *a.Question < 0:
-		return false, violation("the answer to question %d of %s got %s", *a.Question, a.Match, data)
+		return false, ContractError("the answer to question %d of %s got %s", *a.Question, a.Match, data)
 	case sent.accepted != nil && !bytes.Equal(sent.accepted, encodeGiven(a)):
-		return true, violation("question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, encodeGiven(a), data)
+		return true, ContractError("question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, encodeGiven(a), data)
 	case sent.accepted != nil && !bytes.Equal(sent.replyData, data):
-		return true, violation("question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
+		return true, ContractError("question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
 	case sent.accepted != nil:
 		return true, nil
 	}
@@ -65,7 +65,7 @@ func (v *View) Refused(a protocol.Answer, e protocol.Error, attempts int) error 
 	sent := v.sentAnswer(a)
 	switch {
 	case sent == nil:
-		return violation("the server refused an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, e.Code)
+		return ContractError("the server refused an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, e.Code)
 	case *a.Question < 0 || *a.Question >= v.asked: // any refusal of an answer to no question is right
 		return nil
 	}
@@ -85,12 +85,12 @@ func (v *View) Refused(a protocol.Answer, e protocol.Error, attempts int) error 
 		return v.checkDuplicate(sent, a, e.Accepted)
 	case protocol.CodeQuestionClosed:
 		if sent.accepted != nil {
-			return violation("question %d of %s: an answer that was accepted (%s) is refused with %s", *a.Question, a.Match, sent.replyData, e.Code)
+			return ContractError("question %d of %s: an answer that was accepted (%s) is refused with %s", *a.Question, a.Match, sent.replyData, e.Code)
 		}
 		sent.isLate = true
 		return nil
 	}
-	return violation("question %d of %s: an answer got %s (%s)", *a.Question, a.Match, e.Code, e.Message)
+	return ContractError("question %d of %s: an answer got %s (%s)", *a.Question, a.Match, e.Code, e.Message)
 }
 
 // checkDuplicate compares the answer that the refusal of a second answer names with the
@@ -98,12 +98,12 @@ func (v *View) Refused(a protocol.Answer, e protocol.Error, attempts int) error 
 func (v *View) checkDuplicate(sent *answer, a protocol.Answer, named *protocol.AcceptedAnswer) error {
 	switch {
 	case len(sent.sent) < 2:
-		return violation("question %d of %s: the only answer is refused as a second one", *a.Question, a.Match)
+		return ContractError("question %d of %s: the only answer is refused as a second one", *a.Question, a.Match)
 	case sent.accepted == nil && named != nil && sent.has(named.Given):
 		sent.isUnsure = true // the reply that accepted the first answer is on its way
 		return nil
 	case sent.accepted == nil || named == nil || !sent.matches(*named):
-		return violation("question %d of %s: the answer %s got %s, and a second one is refused for %+v", *a.Question, a.Match, sent.accepted, sent.replyData, named)
+		return ContractError("question %d of %s: the answer %s got %s, and a second one is refused for %+v", *a.Question, a.Match, sent.accepted, sent.replyData, named)
 	}
 	return nil
 }

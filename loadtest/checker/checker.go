@@ -98,12 +98,13 @@ func (v *Violations) All() (listed []string, count int) {
 // decode decodes what a server sent.
 func decode[T any](data json.RawMessage) (v T, err error) {
 	if err := json.Unmarshal(data, &v); err != nil {
-		return v, violation("%v: %s", err, data)
+		return v, ContractError("%v: %s", err, data)
 	}
 	return v, nil
 }
 
-func violation(format string, args ...any) error {
+// ContractError returns an error that wraps ErrContract.
+func ContractError(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrContract}, args...)...)
 }
 

@@ -37,9 +37,9 @@ func (m *match) push(f Frame) error {
 	n, hash := int(f.Seq)-1, maphash.Bytes(hashSeed, f.Raw)
 	switch {
 	case n > len(m.hashes):
-		return violation("push %d of %s came before push %d: %s", f.Seq, m.id, len(m.hashes)+1, f.Raw)
+		return ContractError("push %d of %s came before push %d: %s", f.Seq, m.id, len(m.hashes)+1, f.Raw)
 	case n < len(m.hashes) && m.hashes[n] != hash:
-		return violation("push %d of %s differs from what another client received: %s", f.Seq, m.id, f.Raw)
+		return ContractError("push %d of %s differs from what another client received: %s", f.Seq, m.id, f.Raw)
 	case n < len(m.hashes):
 		return nil
 	}

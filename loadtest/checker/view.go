@@ -109,7 +109,7 @@ func (v *View) numbered(f Frame, at int64) error {
 		v.start(f.Match)
 	}
 	if !v.IsPlaying() || f.Match != v.match.id || f.Seq != v.seq+1 {
-		return violation("push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
+		return ContractError("push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
 	}
 	v.seq = f.Seq
 	if err := v.match.push(f); err != nil {
@@ -139,7 +139,7 @@ func (v *View) start(match string) {
 func (v *View) checkOpening(at int64) error {
 	q, _ := v.Question()
 	if at != 0 && at < q.OpensAt-maxClockSkewMS {
-		return violation("%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
+		return ContractError("%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (v *View) takeOwn(f Frame) error {
 		return err
 	}
 	if q, _ := v.Asked(own.Question); q.Of == 0 {
-		return violation("question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
+		return ContractError("question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
 	}
 	v.part.own[own.Question] = own
 	v.isOut = v.isOut || own.Out
@@ -184,7 +184,7 @@ func (v *View) takeOwn(f Frame) error {
 func (v *View) takeSettled(f Frame) error {
 	s, err := decode[protocol.Settled](f.Data)
 	if err == nil && v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated {
-		return violation("match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
+		return ContractError("match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
 	}
 	return err
 }
@@ -202,9 +202,9 @@ func (v *View) takeState(data json.RawMessage) error {
 	sent := v.part.answers[s.Question.Question]
 	switch {
 	case sent == nil && s.YourAnswer != nil:
-		return violation("question %d of %s was not answered, and the state has %s", s.Question.Question, v.match.id, s.YourAnswer.Given)
+		return ContractError("question %d of %s was not answered, and the state has %s", s.Question.Question, v.match.id, s.YourAnswer.Given)
 	case sent != nil && sent.accepted != nil && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)):
-		return violation("question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
+		return ContractError("question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
 	}
 	return nil
 }
@@ -214,11 +214,11 @@ func (v *View) takeState(data json.RawMessage) error {
 func (v *View) takeOwnDeadline(own protocol.OwnDeadline) error {
 	switch {
 	case v.match != nil && v.part == nil:
-		return violation("a client that does not play %s is told %+v", v.match.id, own)
+		return ContractError("a client that does not play %s is told %+v", v.match.id, own)
 	case v.match == nil, v.isOver, v.match.id != own.Match:
 		return nil
 	case !slices.Contains([]int64{25, 50, 100}, own.Extra), v.part.extra != 0 && v.part.extra != own.Extra:
-		return violation("a player of %s with %d%% extra time is told %+v", v.match.id, v.part.extra, own)
+		return ContractError("a player of %s with %d%% extra time is told %+v", v.match.id, v.part.extra, own)
 	}
 	v.part.extra = own.Extra
 	m := v.match
@@ -230,7 +230,7 @@ func (v *View) takeOwnDeadline(own protocol.OwnDeadline) error {
 		return nil
 	}
 	if closesAt := own.ClosesAt - r.limitMS()*own.Extra/100; closesAt < r.asked.ClosesAt || closesAt > r.closesAt {
-		return violation("question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
+		return ContractError("question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
 	}
 	return nil
 }

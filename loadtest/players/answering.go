@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 )
 
@@ -45,16 +46,12 @@ func (r *matchRun) planAnswer(h received) {
 }
 
 // useExtraTime moves some answers of a player with extra time to its own deadline.
-func (r *matchRun) useExtraTime(h received) error {
-	own, err := decode[protocol.OwnDeadline](h)
-	if err != nil {
-		return err
-	}
+func (r *matchRun) useExtraTime(h received) {
+	own := decode[protocol.OwnDeadline](h)
 	q, closed := r.view.Question()
 	if r.answer != nil && closed == nil && *r.answer.Question == own.Question && r.chance(r.group.Habits.LastMomentShare) {
 		r.answerAt = h.ReceivedAt.Add(time.Duration(own.ClosesAt-q.OpensAt-50+r.dice.Int64N(100)) * time.Millisecond)
 	}
-	return nil
 }
 
 func (r *matchRun) sendAnswer(now time.Time) {
@@ -69,18 +66,14 @@ func (r *matchRun) sendAnswer(now time.Time) {
 
 // handleAnswered handles the reply to an answer. It sends some answers again, and a
 // different answer after others. The server must not accept the latter.
-func (r *matchRun) handleAnswered(h received) error {
+func (r *matchRun) handleAnswered(h received) {
 	a, ok := h.request.data.(attempt)
 	if !ok {
-		return unexpected(h)
+		refusedWrongly(h)
 	}
-	known, err := r.view.Accepted(a.Answer, h.Data)
-	switch {
-	case err != nil:
-		return err
-	case known:
+	if isKnown := testenv.Must(r.view.Accepted(a.Answer, h.Data)); isKnown {
 		r.group.Stats.Count("answer repeated", 1)
-		return nil
+		return
 	}
 	r.group.Stats.Count("answer accepted", 1)
 	if h.request.attempts == 1 {
@@ -94,24 +87,20 @@ func (r *matchRun) handleAnswered(h received) error {
 		a.Given, a.isSecond = OtherAnswer(q, a.Given), true
 		r.answer, r.answerAt = &a, time.Now()
 	}
-	return nil
 }
 
 // handleAnswerRefusal handles the refusal of an answer. The player sends it again if the
 // server asks for it and the question is still open.
-func (r *matchRun) handleAnswerRefusal(h received, e protocol.Error, after time.Duration) error {
+func (r *matchRun) handleAnswerRefusal(h received, e protocol.Error, after time.Duration) {
 	a, ok := h.request.data.(attempt)
 	if !ok || r.group.Strict && (e.Code != protocol.CodeQuestionClosed || r.view.Mode() == "duel") {
-		return unexpected(h)
+		refusedWrongly(h)
 	}
-	if err := r.view.Refused(a.Answer, e, h.request.attempts); err != nil {
-		return err
-	}
+	testenv.MustDo(r.view.Refused(a.Answer, e, h.request.attempts))
 	q, closed := r.view.Question()
 	if (isForNow(e) || IsLockedOut(e)) && !a.isSecond && r.view.IsPlaying() && closed == nil && *a.Question == q.Question {
 		r.answer, r.answerAt = &a, time.Now().Add(after)
 	}
-	return nil
 }
 
 // ArbitraryAnswer returns a well-formed answer to a question of any kind. It is right only

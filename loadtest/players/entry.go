@@ -1,11 +1,9 @@
 package players
 
 import (
-	"fmt"
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/checker"
 )
 
 // enterAgain requests the entry again if the ticket may have ended with the old connection.
@@ -45,42 +43,35 @@ func (r *matchRun) handleLeft() {
 	}
 }
 
-func (r *matchRun) handleRefusal(h received) error {
-	e, err := decode[protocol.Error](h)
-	if err != nil {
-		return err
-	}
+func (r *matchRun) handleRefusal(h received) {
+	e := decode[protocol.Error](h)
 	r.group.Stats.Count(h.request.kind+" "+string(e.Code), 1)
 	after := max(time.Duration(e.RetryAfterMS)*time.Millisecond, 2*checkInterval)
 	switch {
 	case h.request.kind == protocol.TypeAnswer:
-		return r.handleAnswerRefusal(h, e, after)
+		r.handleAnswerRefusal(h, e, after)
 	case r.hasMatch: // the match started without this request
-		return nil
 	case h.request.kind == protocol.TypeArenaExtend && !r.group.Strict: // the arena starts without it
-		return nil
 	case r.group.Strict && (h.request.kind != protocol.TypeDuelJoin || e.Code != protocol.CodeUnavailable):
+		refusedWrongly(h)
 	case isForNow(e):
 		r.since = time.Now() // the server has answered
 		if r.mustLeave() && h.request.kind == r.kind {
 			r.isRefused, r.retryAt = true, time.Now().Add(r.group.LateMatchWait) // the server may have paired the player
-			return nil
+			return
 		}
 		r.refusals++
 		r.retry, r.retryAt = h.request, time.Now().Add(after*time.Duration(min(r.refusals, maxBackoff)))
-		return nil
 	case h.request.kind == protocol.TypeArenaStart && e.Code == protocol.CodeArenaStarted && h.request.attempts > 1: // by an earlier attempt
-		return nil
 	case h.request.kind == r.kind:
-		return r.handleEntryRefusal(h, e, after)
+		r.handleEntryRefusal(h, e, after)
+	default:
+		refusedWrongly(h)
 	}
-	return unexpected(h)
 }
 
-// unexpected returns the error for a reply that the contract does not allow.
-func unexpected(h received) error {
-	return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.request.kind, h.Raw)
-}
+// refusedWrongly ends a match after a reply that the contract does not allow.
+func refusedWrongly(h received) { breach("%s was answered with %s", h.request.kind, h.Raw) }
 
 // isForNow reports whether the server asks the client to try again later.
 func isForNow(e protocol.Error) bool {
@@ -95,29 +86,27 @@ const maxBackoff = 8
 // playing.
 const freeTimeout = 30 * time.Second
 
-func (r *matchRun) handleEntryRefusal(h received, e protocol.Error, after time.Duration) error {
+func (r *matchRun) handleEntryRefusal(h received, e protocol.Error, after time.Duration) {
 	switch e.Code {
 	case protocol.CodeAlreadyQueued: // by a ticket of the previous connection
 		r.ask(protocol.TypeDuelLeave, protocol.Empty{})
-		return nil
 	case protocol.CodeAlreadyPlaying: // in the last match, or in one that the server will push
 		if r.playingSince.IsZero() {
 			r.playingSince = time.Now()
 		}
 		if time.Since(r.playingSince) > freeTimeout {
-			break
+			refusedWrongly(h)
 		}
 		if r.playingTries++; r.playingTries%10 == 0 { // a new connection reveals any other match
 			r.dropConnection()
 		}
 		r.retry, r.retryAt = h.request, time.Now().Add(after)
-		return nil
 	case protocol.CodeArenaStarted, protocol.CodeArenaFull, protocol.CodeArenaLocked, protocol.CodeNotFound:
 		if r.hasEntered || r.seat == nil {
-			break
+			refusedWrongly(h)
 		}
 		r.isRefused = true
-		return nil
+	default:
+		refusedWrongly(h)
 	}
-	return unexpected(h)
 }

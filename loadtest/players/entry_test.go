@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 )
 
@@ -18,6 +19,13 @@ func newRun(t *testing.T, c Config) *matchRun {
 	g := NewGroup(t.Context(), c)
 	p := &member{group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
 	return &matchRun{member: p, leave: t.Context(), kind: protocol.TypeDuelJoin}
+}
+
+// caught returns the error with which a function fails.
+func caught(f func()) (err error) {
+	defer testenv.Recover(&err)
+	f()
+	return nil
 }
 
 // ended returns a context that has ended.
@@ -42,7 +50,7 @@ func TestARefusedClientWaitsLonger(t *testing.T) {
 	r := newRun(t, Config{})
 	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeOverloaded, RetryAfterMS: 100_000})
 	for _, seconds := range []int{100, 200, 300, 400, 500, 600, 700, 800, 800} {
-		if err := r.handleRefusal(h); err != nil || r.retry != h.request {
+		if err := caught(func() { r.handleRefusal(h) }); err != nil || r.retry != h.request {
 			t.Fatalf("%v: %+v", err, r.retry)
 		}
 		want := time.Duration(seconds) * time.Second
@@ -59,7 +67,7 @@ func TestAClientKeepsAskingForItsSeat(t *testing.T) {
 	r := newRun(t, Config{})
 	r.kind, r.seat, r.leave = protocol.TypeArenaJoin, &seat{arena: new(arena)}, ended(t)
 	h := refusal(protocol.TypeArenaJoin, nil, protocol.Error{Code: protocol.CodeUnavailable, RetryAfterMS: 100_000})
-	if err := r.handleRefusal(h); err != nil || r.retry != h.request || r.isRefused || r.isDone() {
+	if err := caught(func() { r.handleRefusal(h) }); err != nil || r.retry != h.request || r.isRefused || r.isDone() {
 		t.Errorf("%v: retry %v, refused %t", err, r.retry, r.isRefused)
 	}
 }
@@ -71,7 +79,7 @@ func TestAClientThatLeavesWaitsForALateMatch(t *testing.T) {
 	r := newRun(t, Config{LateMatchWait: time.Hour})
 	r.leave = ended(t)
 	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeUnavailable})
-	if err := r.handleRefusal(h); err != nil || r.retry != nil || !r.isRefused || time.Until(r.retryAt) < time.Minute || time.Since(r.since) > time.Minute {
+	if err := caught(func() { r.handleRefusal(h) }); err != nil || r.retry != nil || !r.isRefused || time.Until(r.retryAt) < time.Minute || time.Since(r.since) > time.Minute {
 		t.Errorf("%v: retry %v, refused %t until %v", err, r.retry, r.isRefused, r.retryAt)
 	}
 	if r.readContext().Err() != nil {
@@ -190,13 +198,14 @@ func TestAStrictPlayerReportsRefusals(t *testing.T) {
 		{protocol.TypeDuelJoin, protocol.CodeAlreadyPlaying, true}, {protocol.TypeArenaJoin, protocol.CodeUnavailable, true},
 	} {
 		r := newRun(t, Config{Strict: true})
-		if err := r.handleRefusal(refusal(test.kind, nil, protocol.Error{Code: test.code})); errors.Is(err, checker.ErrContract) != test.isBreach {
+		h := refusal(test.kind, nil, protocol.Error{Code: test.code})
+		if err := caught(func() { r.handleRefusal(h) }); errors.Is(err, checker.ErrContract) != test.isBreach {
 			t.Errorf("%s of %s: %v", test.code, test.kind, err)
 		}
 	}
 	r := newRun(t, Config{Strict: true})
 	r.hasLost = true
-	if err := r.checkConnection(); !errors.Is(err, checker.ErrContract) {
+	if err := caught(r.checkConnection); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("a lost connection: %v", err)
 	}
 }
@@ -206,11 +215,11 @@ func TestThePlayerIsFreeSoonAfterAMatch(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, Config{})
 	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeAlreadyPlaying})
-	if err := r.handleRefusal(h); err != nil || r.retry == nil {
+	if err := caught(func() { r.handleRefusal(h) }); err != nil || r.retry == nil {
 		t.Errorf("%v", err)
 	}
 	r.playingSince = time.Now().Add(-2 * freeTimeout)
-	if err := r.handleRefusal(h); !errors.Is(err, checker.ErrContract) {
+	if err := caught(func() { r.handleRefusal(h) }); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("%v", err)
 	}
 }
@@ -220,16 +229,16 @@ func TestSilenceIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, Config{SilenceTimeout: time.Minute})
 	r.kind, r.since = protocol.TypeArenaJoin, time.Now().Add(-time.Minute)
-	if err := r.checkSilence(); err != nil {
+	if err := caught(r.checkSilence); err != nil {
 		t.Error(err)
 	}
 	r.since = time.Now().Add(-2 * startTimeout)
-	if err := r.checkSilence(); !errors.Is(err, checker.ErrContract) {
+	if err := caught(r.checkSilence); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("an arena that does not start: %v", err)
 	}
 	r = asked(t, "duel", Config{SilenceTimeout: time.Minute})
 	r.since = time.Now().Add(-2 * time.Minute)
-	if err := r.checkSilence(); !errors.Is(err, checker.ErrContract) {
+	if err := caught(r.checkSilence); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("a match that does not continue: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 )
 
@@ -132,16 +133,7 @@ func (g *Group) Disconnect() {
 func (g *Group) awaitConnect() bool { return g.limiter.Wait(g.closing) == nil }
 
 // pause waits. It returns false if the group closes during the wait.
-func (g *Group) pause(d time.Duration) bool {
-	wait := time.NewTimer(d)
-	defer wait.Stop()
-	select {
-	case <-g.closing.Done():
-		return false
-	case <-wait.C:
-		return true
-	}
-}
+func (g *Group) pause(d time.Duration) bool { return testenv.Pause(g.closing, d) == nil }
 
 // server returns the URL of a random node, other than last if there are several.
 func (g *Group) server(dice *rand.Rand, last string) string {

@@ -3,11 +3,10 @@ package players
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/checker"
+	"laststand/internal/testenv"
 )
 
 // matchRun is the way of one member through one match, from the request to enter to the
@@ -44,7 +43,8 @@ const (
 )
 
 // play enters a match and plays it to its end.
-func (p *member) play(r *matchRun) error {
+func (p *member) play(r *matchRun) (err error) {
+	defer testenv.Recover(&err)
 	r.member, r.since = p, time.Now()
 	never := int64(0)
 	r.kind, r.data = protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en", BotAfterMS: &never}
@@ -62,16 +62,9 @@ func (p *member) play(r *matchRun) error {
 	r.ask(r.kind, r.data)
 	for !r.isDone() {
 		r.sendDue(time.Now())
-		h, err := r.next(r.readContext(), r.nextDue())
-		if err == nil {
-			err = r.receive(h)
-		}
-		if err == nil {
-			err = r.checkSilence()
-		}
-		if err != nil {
-			return err
-		}
+		r.receive(r.next(r.readContext(), r.nextDue()))
+		r.checkSilence()
+		r.checkConnection()
 	}
 	if r.hasMatch && r.hosts == nil {
 		r.view.Finish()
@@ -161,13 +154,11 @@ func (r *matchRun) startArena() {
 	}
 }
 
-func (r *matchRun) receive(h received) error {
-	if err := r.view.Push(h.Frame, h.ReceivedAt.UnixMilli()+r.clockLeadMS); err != nil {
-		return err
-	}
+func (r *matchRun) receive(h received) {
+	testenv.MustDo(r.view.Push(h.Frame, h.ReceivedAt.UnixMilli()+r.clockLeadMS))
 	if h.Seq > 0 {
 		r.handlePush(h)
-		return nil
+		return
 	}
 	switch h.Type {
 	case protocol.TypeMatchState:
@@ -177,7 +168,7 @@ func (r *matchRun) receive(h received) error {
 		}
 	case "", protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeArenaExtended, protocol.TypeDraining:
 	case protocol.TypeOwnDeadline:
-		return r.useExtraTime(h)
+		r.useExtraTime(h)
 	case protocol.TypeOwn:
 		r.recordOwn(h)
 	case protocol.TypeWelcome:
@@ -187,15 +178,14 @@ func (r *matchRun) receive(h received) error {
 	case protocol.TypeDuelLeft:
 		r.handleLeft()
 	case protocol.TypeError:
-		return r.handleRefusal(h)
+		r.handleRefusal(h)
 	case protocol.TypeAnswered:
-		return r.handleAnswered(h)
+		r.handleAnswered(h)
 	case protocol.TypeSettled:
 		r.recordSettled(h)
 	default:
-		return fmt.Errorf("%w: nobody asked for %s", checker.ErrContract, h.Raw)
+		breach("nobody asked for %s", h.Raw)
 	}
-	return nil
 }
 
 // handlePush handles a numbered push of the match.
@@ -227,8 +217,8 @@ func (r *matchRun) handlePush(h received) {
 // recordOwn records how long after the close of a question its result came to this player alone.
 // The close of a question that all have answered is not told.
 func (r *matchRun) recordOwn(h received) {
-	own, err := decode[protocol.Own](h)
-	if err != nil || own.Match != r.view.Match() {
+	own := decode[protocol.Own](h)
+	if own.Match != r.view.Match() {
 		return
 	}
 	q, closed := r.view.Asked(own.Question)
@@ -244,21 +234,19 @@ func (r *matchRun) recordOwn(h received) {
 
 // recordSettled records how long the server took to settle the last match.
 func (r *matchRun) recordSettled(h received) {
-	s, err := decode[protocol.Settled](h)
-	if err == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
+	if s := decode[protocol.Settled](h); s.Match == r.view.Match() && !r.overAt.IsZero() {
 		r.group.Stats.Add(Settled, h.ReceivedAt.Sub(r.overAt))
 		r.overAt = time.Time{}
 	}
 }
 
 // checkSilence reports a match that does not start or does not continue.
-func (r *matchRun) checkSilence() error {
+func (r *matchRun) checkSilence() {
 	silence := time.Since(r.since)
 	switch {
 	case r.hasMatch && r.view.IsPlaying() && silence > r.group.SilenceTimeout:
-		return fmt.Errorf("%w: %s has not continued for %v after %s", checker.ErrContract, r.view.Match(), silence, r.view.Newest())
+		breach("%s has not continued for %v after %s", r.view.Match(), silence, r.view.Newest())
 	case !r.hasMatch && r.kind == protocol.TypeArenaJoin && silence > max(startTimeout, r.group.SilenceTimeout):
-		return fmt.Errorf("%w: an arena has not started for %v: %+v", checker.ErrContract, silence, r.data)
+		breach("an arena has not started for %v: %+v", silence, r.data)
 	}
-	return r.checkConnection()
 }

@@ -148,15 +148,13 @@ func (p *member) disconnect() {
 	p.isConnected = false
 }
 
-// checkConnection returns an error if a strict member has lost a connection.
-func (p *member) checkConnection() error {
+// checkConnection fails if a strict member has lost a connection.
+func (p *member) checkConnection() {
 	switch {
 	case !p.group.Strict:
-		return nil
 	case p.refusal != nil:
-		return fmt.Errorf("%w: connect: %w", checker.ErrContract, p.refusal)
+		breach("connect: %w", p.refusal)
 	case p.hasLost:
-		return fmt.Errorf("%w: the connection was closed, or a reply was missing for %v", checker.ErrContract, p.group.ReplyTimeout)
+		breach("the connection was closed, or a reply was missing for %v", p.group.ReplyTimeout)
 	}
-	return nil
 }

@@ -9,46 +9,44 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 )
 
 // next waits for the next frame, and returns an empty one at the time until. It also
 // returns the welcome of every new connection, but no pongs. Numbered pushes come once
-// each and in order, over any number of connections. An error that wraps
-// checker.ErrContract means that a server broke the contract; others mean that no server
-// could be reached.
-func (p *member) next(ctx context.Context, until time.Time) (received, error) {
+// each and in order, over any number of connections. It fails if a server broke the contract, or
+// if no server could be reached.
+func (p *member) next(ctx context.Context, until time.Time) received {
 	for {
 		if p.connection == nil {
 			return p.connect(ctx)
 		}
 		now := time.Now()
 		if !now.Before(until) {
-			return received{}, nil
+			return received{}
 		}
 		if p.leaveSilentServer(now) {
 			continue
 		}
-		if h, err := p.readFrame(ctx, until); err != nil || h.Type != "" {
-			return h, err
+		if h := p.readFrame(ctx, until); h.Type != "" {
+			return h
 		}
 	}
 }
 
 // connect connects, and returns the welcome.
-func (p *member) connect(ctx context.Context) (received, error) {
+func (p *member) connect(ctx context.Context) received {
 	for giveUpAt := time.Now().Add(p.group.ConnectTimeout); ; {
 		p.server = p.group.server(p.dice, p.server)
 		player, err := p.dial(ctx)
 		if err == nil {
 			p.startConnection(player)
-			return received{Frame: checker.Frame{Type: protocol.TypeWelcome, ReceivedAt: p.lastFrameAt}}, nil
+			return received{Frame: checker.Frame{Type: protocol.TypeWelcome, ReceivedAt: p.lastFrameAt}}
 		}
-		if err := p.waitToReconnect(ctx, err); err != nil {
-			return received{}, err
-		}
+		p.waitToReconnect(ctx, err)
 		if time.Now().After(giveUpAt) {
-			return received{}, fmt.Errorf("players: no server for %s: %w", p.group.ConnectTimeout, err)
+			testenv.MustDo(fmt.Errorf("players: no server for %s: %w", p.group.ConnectTimeout, err))
 		}
 	}
 }
@@ -72,18 +70,13 @@ func (p *member) dial(ctx context.Context) (*Player, error) {
 }
 
 // waitToReconnect waits as long as the contract requires after the loss of a connection. It
-// returns an error if the client must not reconnect.
-func (p *member) waitToReconnect(ctx context.Context, lost error) error {
+// fails if the client must not reconnect.
+func (p *member) waitToReconnect(ctx context.Context, lost error) {
 	after, ok := ReconnectAfter(lost)
 	if !ok {
-		return fmt.Errorf("%w: the connection was closed for good: %w", checker.ErrContract, lost)
+		breach("the connection was closed for good: %w", lost)
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(after):
-		return nil
-	}
+	testenv.MustDo(testenv.Pause(ctx, after))
 }
 
 // helloID is the id of the request that Connect makes.
@@ -115,12 +108,11 @@ func (p *member) startConnection(player *Player) {
 
 // readFrame waits for a frame until the given time, or for a short time. It returns an empty
 // one if none came, or if the connection ended.
-func (p *member) readFrame(ctx context.Context, until time.Time) (received, error) {
+func (p *member) readFrame(ctx context.Context, until time.Time) received {
 	select {
 	case <-ctx.Done():
-		return received{}, ctx.Err()
+		testenv.MustDo(ctx.Err())
 	case <-time.After(min(time.Until(until), p.group.ReplyTimeout/4)):
-		return received{}, nil
 	case f, open := <-p.connection.frames:
 		if open {
 			p.lastFrameAt = f.ReceivedAt
@@ -130,8 +122,9 @@ func (p *member) readFrame(ctx context.Context, until time.Time) (received, erro
 		p.countLoss("connection lost")
 		p.lostAt = time.Now()
 		p.dropConnection()
-		return received{}, p.waitToReconnect(ctx, lost)
+		p.waitToReconnect(ctx, lost)
 	}
+	return received{}
 }
 
 func (p *member) countLoss(name string) {

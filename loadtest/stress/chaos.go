@@ -90,10 +90,10 @@ var chaosGame = fmt.Sprintf(
 // Chaos runs players and faults, and ends everything that it started. An error says that
 // the run could not be made. The report lists the violations.
 func Chaos(ctx context.Context, c ChaosConfig) (out *Report, err error) {
-	defer players.Recover(&err)
+	defer testenv.Recover(&err)
 	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
 	c.Game, c.Drain = chaosGame, 8*time.Second
-	players.MustDo(c.startRedisCluster())
+	testenv.MustDo(c.startRedisCluster())
 	r := newRun(ctx, c.ClusterConfig, rules, time.Second)
 	defer r.end()
 	r.rejoins = true
@@ -105,7 +105,7 @@ func Chaos(ctx context.Context, c ChaosConfig) (out *Report, err error) {
 	events.Go(func() error { return schedule(ctx, r.spread(c.For, c.redisChanges()), 1) })
 	events.Go(func() error { return schedule(ctx, r.spread(c.For, r.cluster.replacements(c)), 1) })
 	events.Go(func() error { return testenv.Pause(ctx, c.For) })
-	players.MustDo(events.Wait())
+	testenv.MustDo(events.Wait())
 	r.group.AwaitArenas()
 	to := r.stats.Span()
 	r.finish(ctx, 1)

@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/players"
 )
 
 // ClusterConfig says which nodes to start, on which stores, and where to log progress.
@@ -45,11 +44,11 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 	if len(c.Attach) > 0 {
 		return a
 	}
-	a.Binary = players.Must(testenv.BuildServer(ctx, c.Binary))
+	a.Binary = testenv.Must(testenv.BuildServer(ctx, c.Binary))
 	if a.Database == "" && c.Nodes > 1 {
 		a.Database = "postgres"
 	}
-	a.Nodes = players.Must(testenv.StartNodes(ctx, c.Nodes, a.NodeOptions))
+	a.Nodes = testenv.Must(testenv.StartNodes(ctx, c.Nodes, a.NodeOptions))
 	return a
 }
 

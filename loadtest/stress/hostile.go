@@ -105,7 +105,7 @@ func (a *attacked) server() *testenv.Node { return a.cluster.All[0] }
 // Hostile runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
 func Hostile(ctx context.Context, c HostileConfig) (out *Report, err error) {
-	defer players.Recover(&err)
+	defer testenv.Recover(&err)
 	c.Nodes, c.Settings, c.Files = 1, hostileSettings(c.NodeLimits), hostileFiles()
 	r := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostileLimitMS}, time.Hour)
 	defer r.end()
@@ -170,7 +170,7 @@ func (a *attacked) revokeTokens(ctx context.Context) map[string]string {
 		if v.tokenID != "" {
 			claims["jti"] = v.tokenID
 		}
-		token := players.Must(testenv.Sign(claims))
+		token := testenv.Must(testenv.Sign(claims))
 		a.revoke(ctx, v, token)
 		tokens["revoked by "+v.path] = token
 	}
@@ -180,12 +180,12 @@ func (a *attacked) revokeTokens(ctx context.Context) map[string]string {
 // revoke makes one revocation while its player is connected.
 func (a *attacked) revoke(ctx context.Context, v revocation, token string) {
 	n := a.server()
-	live := players.Must(players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil))
+	live := testenv.Must(players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil))
 	defer live.Close()
 	put := players.Call{
-		Method: http.MethodPut, URL: n.OpsURL + "/admin/v1/games/demo/" + v.path + "/" + v.id, Token: players.Must(n.AdminToken(ctx)), Body: v.body,
+		Method: http.MethodPut, URL: n.OpsURL + "/admin/v1/games/demo/" + v.path + "/" + v.id, Token: testenv.Must(n.AdminToken(ctx)), Body: v.body,
 	}
-	players.MustDo(put.Do(ctx, new(any)))
+	testenv.MustDo(put.Do(ctx, new(any)))
 	var err error
 	for until := time.Now().Add(closeTimeout); err == nil; {
 		_, err = live.Read(time.Until(until))

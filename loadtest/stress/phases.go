@@ -31,8 +31,8 @@ const maxWarmUp = 2 * time.Second
 
 // attackAll runs all phases. It returns how many seconds the server took to recover.
 func (a *attacked) attackAll(ctx context.Context) (recoveredS float64) {
-	players.MustDo(testenv.Pause(ctx, min(maxWarmUp, a.Quiet)))
-	a.before = players.Must(a.server().Metrics(ctx))
+	testenv.MustDo(testenv.Pause(ctx, min(maxWarmUp, a.Quiet)))
+	a.before = testenv.Must(a.server().Metrics(ctx))
 	a.revoked = a.revokeTokens(ctx)
 	a.runPhase(ctx, "none, before")
 	for _, kind := range a.Kinds {
@@ -67,7 +67,7 @@ func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) {
 	}
 	err, control := attacks.Wait(), a.stats.Take()
 	most, failed := stopWatching()
-	players.MustDo(errors.Join(err, failed))
+	testenv.MustDo(errors.Join(err, failed))
 	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, counts}
 	a.phases = append(a.phases, p)
 	a.log("%s", p)
@@ -96,15 +96,15 @@ func (a *attacked) order(kind string, together int) attackOrder {
 // many seconds that took.
 func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64) {
 	for startedAt := time.Now(); ; {
-		players.MustDo(a.server().CollectGarbage(ctx))
-		excess := players.Must(sizeOf(ctx, a.server())).excess(a.phases[0].most, a.MoreMB)
+		testenv.MustDo(a.server().CollectGarbage(ctx))
+		excess := testenv.Must(sizeOf(ctx, a.server())).excess(a.phases[0].most, a.MoreMB)
 		if len(excess) == 0 || time.Since(startedAt) > a.RecoveryTimeout {
 			for _, line := range excess {
 				a.checker.Violations.Add("%s", line)
 			}
 			return time.Since(startedAt).Seconds()
 		}
-		players.MustDo(testenv.Pause(ctx, time.Second))
+		testenv.MustDo(testenv.Pause(ctx, time.Second))
 	}
 }
 

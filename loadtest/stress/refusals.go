@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/players"
 )
 
 // checkServer reports the violations that the attackers saw. It compares the refusals
@@ -23,7 +22,7 @@ func (a *attacked) checkServer(ctx context.Context) {
 			}
 		}
 	}
-	after := players.Must(a.server().Metrics(ctx))
+	after := testenv.Must(a.server().Metrics(ctx))
 	check := func(refusal string, seen int64, metric string, labels ...string) {
 		if n := after.Sum(metric, labels...) - a.before.Sum(metric, labels...); n < float64(seen) {
 			a.checker.Violations.Add("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)

@@ -82,13 +82,13 @@ func (r *run) finish(ctx context.Context, share int) {
 		r.group.Rejoin()
 	}
 	r.group.Disconnect()
-	players.MustDo(ctx.Err())
+	testenv.MustDo(ctx.Err())
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
-	r.compared = players.Must(stored.CheckStored(ctx))
+	r.compared = testenv.Must(stored.CheckStored(ctx))
 	if posted := r.group.Posted.Load(); posted > 0 {
-		players.MustDo(stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours))
+		testenv.MustDo(stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours))
 	}
 	r.log("everything is checked")
 }

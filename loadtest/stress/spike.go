@@ -53,7 +53,7 @@ func (s *swarm) runSpike(ctx context.Context) *spike {
 	s.setDuellists(ctx, k.players, 2*recoveryTimeout) // players in excess must leave first
 	k.before = s.measure(ctx, k.players, max(tryTime, s.For))
 	if k.before.P99 >= maxSustainable {
-		players.MustDo(fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For))
+		testenv.MustDo(fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For))
 	}
 	s.log("the spike: %d players want to play where %d do, for %v", 3*k.players, k.players, s.For)
 	from := s.stats.Span() + 1
@@ -81,7 +81,7 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int) {
 		case sustainable > 0:
 			return sustainable
 		default:
-			players.MustDo(fmt.Errorf("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable))
+			testenv.MustDo(fmt.Errorf("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable))
 		}
 	}
 }
@@ -91,13 +91,13 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int) {
 func (s *swarm) setDuellists(ctx context.Context, n int, wait time.Duration) {
 	s.starting.Wait() // one change after another
 	s.starting.Go(func() { s.group.SetDuellists(n) })
-	players.MustDo(testenv.Pause(ctx, wait))
+	testenv.MustDo(testenv.Pause(ctx, wait))
 }
 
 // awaitFewRefusals waits until few clients have been refused for some spans, within a
 // bound. A node that is learning its capacity may at first ask some clients to retry.
 func (s *swarm) awaitFewRefusals(ctx context.Context) {
-	for until := time.Now().Add(2 * recoveryTimeout); time.Now().Before(until); players.MustDo(testenv.Pause(ctx, s.stats.Length())) {
+	for until := time.Now().Add(2 * recoveryTimeout); time.Now().Before(until); testenv.MustDo(testenv.Pause(ctx, s.stats.Length())) {
 		if now := s.stats.Span(); !s.measured(now-4, now).hasManyRefusals() {
 			return
 		}
@@ -106,7 +106,7 @@ func (s *swarm) awaitFewRefusals(ctx context.Context) {
 
 func (s *swarm) measure(ctx context.Context, count int, duration time.Duration) measurement {
 	from := s.stats.Span() + 1
-	players.MustDo(testenv.Pause(ctx, duration))
+	testenv.MustDo(testenv.Pause(ctx, duration))
 	m := s.measured(from, s.stats.Span())
 	s.log("%d players: %s", count, m)
 	return m

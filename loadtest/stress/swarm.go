@@ -26,7 +26,7 @@ type swarm struct {
 // Swarm runs the load, and ends everything that it started. An error says that the run
 // could not start. The report lists violations, slow answers and why a run was aborted.
 func Swarm(ctx context.Context, c SwarmConfig) (out *Report, err error) {
-	defer players.Recover(&err)
+	defer testenv.Recover(&err)
 	isAttached := len(c.Attach) > 0
 	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached, KeepAnswers: true}
 	if !isAttached {
@@ -99,14 +99,14 @@ type load struct {
 
 // playLoad connects the clients, lets them play for a time, and checks what is stored.
 func (s *swarm) playLoad(ctx context.Context, l *load) (err error) {
-	defer players.Recover(&err)
+	defer testenv.Recover(&err)
 	s.connect(ctx)
 	l.from = s.stats.Span() + 1
 	if s.Spike {
 		l.spike = s.runSpike(ctx)
 	} else {
 		s.log("the load starts, for %v", s.For)
-		players.MustDo(testenv.Pause(ctx, s.For))
+		testenv.MustDo(testenv.Pause(ctx, s.For))
 	}
 	l.to = s.stats.Span()
 	s.starting.Wait()
@@ -119,7 +119,7 @@ const connectStallTimeout = time.Minute
 
 func (s *swarm) connect(ctx context.Context) {
 	want := int64(s.connections())
-	for highest, since := int64(-1), time.Now(); ; players.MustDo(testenv.Pause(ctx, 100*time.Millisecond)) {
+	for highest, since := int64(-1), time.Now(); ; testenv.MustDo(testenv.Pause(ctx, 100*time.Millisecond)) {
 		n := s.group.Connected.Load()
 		if n >= want {
 			s.log("%d are connected", n)
