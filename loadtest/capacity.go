@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"laststand/internal/testenv"
 )
 
 // The measured costs of docs/PERFORMANCE.md, the highest of its tables.
@@ -33,88 +35,81 @@ const (
 
 // capacityPlan is what a game expects of its players.
 type capacityPlan struct {
-	online     float64 // share of all players that is connected at the peak
-	playing    float64 // share of the connected players that plays a duel
-	seconds    float64 // between two answers of a player
-	questions  float64 // of a duel
-	dailyShare float64 // of all players, who play on a day
-	dailyDuels float64 // of a player who plays on a day
-	matchDays  float64 // retention.matches_days
-	answerDays float64 // retention.answers_days
-	windowDays float64 // of the longest rolling window
+	counts     string
+	online     float64
+	playing    float64
+	seconds    float64
+	questions  float64
+	dailyShare float64
+	dailyDuels float64
+	matchDays  float64
+	answerDays float64
+	windowDays float64
+}
+
+// capacityFlag is a flag with a number.
+type capacityFlag struct {
+	value       *float64
+	name, usage string
+	standard    float64
+	isShare     bool // from 0 to 1
+}
+
+func (c *capacityPlan) flags() []capacityFlag {
+	return []capacityFlag{
+		{&c.online, "online", "share of the players that is connected at the peak", 0.05, true},
+		{&c.playing, "playing", "share of the connected players that plays a duel", 0.4, true},
+		{&c.seconds, "answer-seconds", "seconds between two answers of a player", 12, false},
+		{&c.questions, "questions", "questions of a duel", 10, false},
+		{&c.dailyShare, "daily", "share of the players that plays on a day", 0.1, true},
+		{&c.dailyDuels, "duels", "duels of such a player on that day", 5, false},
+		{&c.matchDays, "matches-days", "retention.matches_days", 90, false},
+		{&c.answerDays, "answers-days", "retention.answers_days", 30, false},
+		{&c.windowDays, "window-days", "days of the longest rolling window", 7, false},
+	}
 }
 
 // capacityCommand computes what a game costs from the measured costs and an expectation.
 //
 //	go run ./loadtest capacity                     # the table of docs/operate/capacity.md
 //	go run ./loadtest capacity -players 250000 -online 0.2
-func capacityCommand(flags *flag.FlagSet) func(context.Context) error {
+func capacityCommand(flags *flag.FlagSet) func(context.Context) {
 	var c capacityPlan
-	counts := c.addFlags(flags)
-	return func(context.Context) error {
-		players, err := parsePlayers(*counts)
-		if err == nil {
-			err = c.validate()
-		}
-		if err == nil {
-			fmt.Print(c.table(players))
-		}
-		return err
-	}
+	c.register(flags)
+	return func(context.Context) { fmt.Print(c.table()) }
 }
 
-func (c *capacityPlan) addFlags(flags *flag.FlagSet) (counts *string) {
-	for _, f := range []struct {
-		value       *float64
-		name, usage string
-		standard    float64
-	}{
-		{&c.online, "online", "share of the players that is connected at the peak", 0.05},
-		{&c.playing, "playing", "share of the connected players that plays a duel", 0.4},
-		{&c.seconds, "answer-seconds", "seconds between two answers of a player", 12},
-		{&c.questions, "questions", "questions of a duel", 10},
-		{&c.dailyShare, "daily", "share of the players that plays on a day", 0.1},
-		{&c.dailyDuels, "duels", "duels of such a player on that day", 5},
-		{&c.matchDays, "matches-days", "retention.matches_days", 90},
-		{&c.answerDays, "answers-days", "retention.answers_days", 30},
-		{&c.windowDays, "window-days", "days of the longest rolling window", 7},
-	} {
+func (c *capacityPlan) register(flags *flag.FlagSet) {
+	for _, f := range c.flags() {
 		flags.Float64Var(f.value, f.name, f.standard, f.usage)
 	}
-	return flags.String("players", "1000000,10000000,100000000", "numbers of players, separated by commas")
+	flags.StringVar(&c.counts, "players", "1000000,10000000,100000000", "numbers of players, separated by commas")
 }
 
-func parsePlayers(text string) (players []float64, err error) {
-	for part := range strings.SplitSeq(text, ",") {
+// players returns the numbers of players. It fails if a flag is invalid.
+func (c *capacityPlan) players() (players []float64) {
+	for part := range strings.SplitSeq(c.counts, ",") {
 		n, err := strconv.ParseUint(part, 10, 40)
 		if err != nil || n == 0 {
-			return nil, fmt.Errorf("-players has %q; use whole numbers from 1, separated by commas", part)
+			testenv.Fail("-players has %q; use whole numbers from 1, separated by commas", part)
 		}
 		players = append(players, float64(n))
 	}
-	return players, nil
-}
-
-func (c capacityPlan) validate() error {
-	for name, share := range map[string]float64{"online": c.online, "playing": c.playing, "daily": c.dailyShare} {
-		if !(share >= 0 && share <= 1) {
-			return fmt.Errorf("-%s is %v; use a share from 0 to 1", name, share)
+	for _, f := range c.flags() {
+		switch n := *f.value; {
+		case f.isShare && !(n >= 0 && n <= 1):
+			testenv.Fail("-%s is %v; use a share from 0 to 1", f.name, n)
+		case !f.isShare && !(n > 0 && n < 1e6):
+			testenv.Fail("-%s is %v; use a number above 0 and below 1,000,000", f.name, n)
 		}
 	}
-	for name, number := range map[string]float64{
-		"answer-seconds": c.seconds, "questions": c.questions, "duels": c.dailyDuels, "matches-days": c.matchDays, "answers-days": c.answerDays, "window-days": c.windowDays,
-	} {
-		if !(number > 0 && number < 1e6) {
-			return fmt.Errorf("-%s is %v; use a number above 0 and below 1,000,000", name, number)
-		}
-	}
-	return nil
+	return players
 }
 
 // table returns a table in Markdown with a column for each number of players.
-func (c capacityPlan) table(players []float64) string {
+func (c *capacityPlan) table() string {
 	header, line, rows := "| players |", "| --- |", make([]string, 0, 16)
-	for i, n := range players {
+	for i, n := range c.players() {
 		header, line = header+" "+grouped(n)+" |", line+" --- |"
 		for r, figure := range c.figures(n) {
 			if i == 0 {
@@ -127,7 +122,7 @@ func (c capacityPlan) table(players []float64) string {
 }
 
 // figures returns the rows for n players: a name and a figure.
-func (c capacityPlan) figures(n float64) [][2]string {
+func (c *capacityPlan) figures(n float64) [][2]string {
 	connected := n * c.online
 	answers := connected * c.playing / c.seconds
 	nodeCores := answers * nodeMicros / 1e6 / usableShare

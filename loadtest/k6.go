@@ -52,30 +52,27 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
 // It fails if the server broke a rule, or was slower than the script allows. The script
 // short also demands that k6 checked every rule. Then it runs again, and what k6 receives
 // breaks each rule: k6 must find every breach.
-func k6Command(flags *flag.FlagSet) func(context.Context) error {
+func k6Command(flags *flag.FlagSet) func(context.Context) {
 	var r k6Run
 	flags.StringVar(&r.k6, "k6", "k6", "`path` of k6")
 	flags.StringVar(&r.server, "server", "", "start this `binary` instead of this tree")
 	flags.DurationVar(&r.timeout, "within", 24*time.Hour, "end the run after this time; it has then failed")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		if flags.NArg() == 0 {
-			return errors.New("no script is named; use a script of loadtest/k6, such as duel")
+			testenv.Fail("no script is named; use a script of loadtest/k6, such as duel")
 		}
 		r.script, r.environment = flags.Arg(0), flags.Args()[1:]
 		ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%s did not end within %v", r.script, r.timeout))
 		defer cancel()
 		err := r.run(ctx)
-		return errors.Join(context.Cause(ctx), err)
+		testenv.MustDo(errors.Join(context.Cause(ctx), err))
 	}
 }
 
 // run starts the server and runs the script; short runs twice.
 func (r *k6Run) run(ctx context.Context) (err error) {
-	binary, err := testenv.BuildServer(ctx, r.server)
-	if err != nil {
-		return err
-	}
-	options, isShort := testenv.NodeOptions{Binary: binary, Game: defaultGame}, r.script == "short"
+	defer testenv.Recover(&err)
+	options, isShort := testenv.NodeOptions{Binary: testenv.Must(testenv.BuildServer(ctx, r.server)), Game: defaultGame}, r.script == "short"
 	switch r.script {
 	case "short":
 		options.Game = shortGame
@@ -83,30 +80,27 @@ func (r *k6Run) run(ctx context.Context) (err error) {
 	case "spike": // matches start and end before, during and after the spike
 		options.Settings = fmt.Sprintf(spikeSettings, strings.TrimSuffix(shortGame, "}"), testenv.KeysYAML)
 	}
-	if r.node, err = testenv.StartNode(ctx, options); err != nil {
-		return err
+	r.node = testenv.Must(testenv.StartNode(ctx, options))
+	defer func() {
+		_, stopped := r.node.Stop()
+		if err = errors.Join(err, stopped); strings.Contains(r.node.Log(), "DATA RACE") {
+			err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", r.node.Log()))
+		}
+	}()
+	r.checkServer(ctx, isShort)
+	if isShort {
+		r.checkRules(ctx)
 	}
-	defer func() { _, stopped := r.node.Stop(); err = errors.Join(err, stopped) }()
-	err = r.checkServer(ctx, isShort)
-	if err == nil && isShort {
-		err = r.checkRules(ctx)
-	}
-	if log := r.node.Log(); strings.Contains(log, "DATA RACE") {
-		err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", log))
-	}
-	return err
+	return nil
 }
 
 // checkServer runs the script against the server. If mustCheckAll is set, k6 must have
 // checked each rule.
-func (r *k6Run) checkServer(ctx context.Context, mustCheckAll bool) error {
-	isBroken, rules, output, err := r.runScript(ctx)
-	if err != nil {
-		return err
-	}
+func (r *k6Run) checkServer(ctx context.Context, mustCheckAll bool) {
+	isBroken, rules, output := r.runScript(ctx)
 	fmt.Print(output)
 	if isBroken {
-		return errors.New("k6 failed: the server broke a rule, or was too slow")
+		testenv.Fail("k6 failed: the server broke a rule, or was too slow")
 	}
 	var unchecked []string
 	for name, count := range rules {
@@ -115,25 +109,20 @@ func (r *k6Run) checkServer(ctx context.Context, mustCheckAll bool) error {
 		}
 	}
 	if mustCheckAll && (len(unchecked) > 0 || len(rules) == 0) {
-		return fmt.Errorf("k6 did not check these of %d rules: %v", len(rules), unchecked)
+		testenv.Fail("k6 did not check these of %d rules: %v", len(rules), unchecked)
 	}
-	return nil
 }
 
 // checkRules runs the script so that what it receives breaks each rule. k6 must find every
 // breach.
-func (r *k6Run) checkRules(ctx context.Context) error {
+func (r *k6Run) checkRules(ctx context.Context) {
 	r.environment = append(r.environment, "FAULTS=1", "PUSH_TIMEOUT=5", "GRACE=5s") // clients need not wait long for messages that a fault has removed
-	isBroken, rules, output, err := r.runScript(ctx)
-	if err != nil {
-		return err
-	}
+	isBroken, rules, output := r.runScript(ctx)
 	found, missed := brokenRules(rules)
 	fmt.Printf("breaches found: %v\n", found)
 	if !isBroken || len(missed) > 0 {
-		return fmt.Errorf("%s\nk6 failed: %t, and did not find the breaches of: %v", output, isBroken, missed)
+		testenv.Fail("%s\nk6 failed: %t, and did not find the breaches of: %v", output, isBroken, missed)
 	}
-	return nil
 }
 
 // checkCount is how often a rule held and how often it was broken.
@@ -158,7 +147,7 @@ func brokenRules(rules map[string]checkCount) (found, missed []string) {
 const thresholdExitCode = 99
 
 // runScript returns whether a threshold did not hold, the counts of the rules and the output of k6.
-func (r *k6Run) runScript(ctx context.Context) (isBroken bool, rules map[string]checkCount, output string, err error) {
+func (r *k6Run) runScript(ctx context.Context) (isBroken bool, rules map[string]checkCount, output string) {
 	export := filepath.Join(r.node.Dir, "summary.json")
 	cmd := exec.CommandContext(ctx, r.k6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", export, filepath.Join("loadtest", "k6", r.script+".js"))
 	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+r.node.URL, "OPS="+r.node.OpsURL), r.environment...)
@@ -166,34 +155,24 @@ func (r *k6Run) runScript(ctx context.Context) (isBroken bool, rules map[string]
 	out, err := cmd.CombinedOutput()
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if isBroken = ok && ended.ExitCode() == thresholdExitCode; err != nil && !isBroken {
-		return false, nil, "", fmt.Errorf("%s: %w\n%s", r.k6, err, out)
+		testenv.Fail("%s: %w\n%s", r.k6, err, out)
 	}
-	summary, err := os.ReadFile(export)
-	if err == nil {
-		rules, err = readRules(summary)
-	}
-	return isBroken, rules, string(out), err
+	return isBroken, readRules(testenv.Must(os.ReadFile(export))), string(out)
 }
 
 // readRules reads the counts of the rules from the summary that k6 exports.
-func readRules(summary []byte) (map[string]checkCount, error) {
+func readRules(summary []byte) map[string]checkCount {
 	var s struct {
 		Metrics map[string]json.RawMessage `json:"metrics"`
 	}
-	if err := json.Unmarshal(summary, &s); err != nil {
-		return nil, err
-	}
+	testenv.MustDo(json.Unmarshal(summary, &s))
 	rules := make(map[string]checkCount)
 	for name, raw := range s.Metrics {
-		rule, ok := strings.CutPrefix(name, "checks{rule:")
-		if !ok {
-			continue
+		if rule, ok := strings.CutPrefix(name, "checks{rule:"); ok {
+			var count checkCount
+			testenv.MustDo(json.Unmarshal(raw, &count))
+			rules[strings.TrimSuffix(rule, "}")] = count
 		}
-		var count checkCount
-		if err := json.Unmarshal(raw, &count); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		rules[strings.TrimSuffix(rule, "}")] = count
 	}
-	return rules, nil
+	return rules
 }

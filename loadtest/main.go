@@ -27,7 +27,7 @@ import (
 type program struct {
 	name    string // the first arguments
 	summary string // "": another program starts it as a subprocess
-	command func(flags *flag.FlagSet) (run func(context.Context) error)
+	command func(flags *flag.FlagSet) (run func(context.Context)) // run fails by testenv.Must
 }
 
 var programs = []program{
@@ -84,7 +84,7 @@ func usage() string {
 
 // run runs the program until it ends or the process is interrupted. Then it ends everything
 // that the program has started.
-func (p program) run(arguments []string) error {
+func (p program) run(arguments []string) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	flags := flag.NewFlagSet(p.name, flag.ContinueOnError)
@@ -96,5 +96,7 @@ func (p program) run(arguments []string) error {
 		return err
 	}
 	defer testenv.StopShared()
-	return run(ctx)
+	defer testenv.Recover(&err)
+	run(ctx)
+	return nil
 }

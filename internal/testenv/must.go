@@ -1,6 +1,9 @@
 package testenv
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // failure is the panic of Must and MustDo.
 type failure struct{ error }
@@ -12,6 +15,9 @@ func MustDo(err error) {
 		panic(failure{err})
 	}
 }
+
+// Fail ends the run with an error; see MustDo.
+func Fail(format string, args ...any) { MustDo(fmt.Errorf(format, args...)) }
 
 // Must returns a value, or ends the run if there is an error; see MustDo.
 func Must[T any](v T, err error) T {

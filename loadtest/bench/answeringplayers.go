@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,7 +194,7 @@ const warmUpTime = 2 * time.Second
 func (p *answeringPlayers) finish(ctx context.Context, m measurement) measurement {
 	m.to, m.answers, m.replies = p.cluster.readUsage(ctx), p.latencies.Take().Quantiles(answered), p.replies.Load()
 	if m.answers.N == 0 {
-		testenv.MustDo(errors.New("no player could answer in the measured time; use fewer -players, or measure for longer"))
+		testenv.Fail("no player could answer in the measured time; use fewer -players, or measure for longer")
 	}
 	return m
 }

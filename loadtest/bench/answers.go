@@ -39,7 +39,7 @@ type answersOptions struct {
 //
 // With -rate, players answer at random times after the question. They reach that rate if
 // everything else takes no time, so the measured rate is lower.
-func Answers(flags *flag.FlagSet) func(context.Context) error {
+func Answers(flags *flag.FlagSet) func(context.Context) {
 	var o answersOptions
 	o.register(flags, 3, "kinds")
 	o.registerCosts(flags, "answers")
@@ -47,8 +47,8 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.players, "players", 100, "players of each arena")
 	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
-	return func(ctx context.Context) error {
-		return o.run(ctx, fmt.Sprintf("%d arenas of %d players, %d questions", o.arenas, o.players, o.questions), o.parts)
+	return func(ctx context.Context) {
+		o.run(ctx, fmt.Sprintf("%d arenas of %d players, %d questions", o.arenas, o.players, o.questions), o.parts)
 	}
 }
 

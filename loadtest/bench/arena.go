@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"time"
@@ -31,17 +30,17 @@ type arenaOptions struct {
 // player has it. Memory is the largest growth of both nodes together.
 //
 // The program fails if it finds a violation of the contract.
-func Arena(flags *flag.FlagSet) func(context.Context) error {
+func Arena(flags *flag.FlagSet) func(context.Context) {
 	var o arenaOptions
 	o.register(flags, 1, "modes")
 	flags.IntVar(&o.players, "players", 10_000, "players of the arena, 100 to 10,000")
 	flags.IntVar(&o.questions, "questions", 20, "questions of the arena")
 	flags.DurationVar(&o.think, "think", 5*time.Second, "time in which players answer")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		if o.players < 100 || o.players > 10_000 || o.questions < 1 || o.think < time.Second {
-			return errors.New("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
+			testenv.Fail("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
 		}
-		return o.run(ctx, fmt.Sprintf("%d players, %d questions, answers within %v, 2 nodes", o.players, o.questions, o.think), o.parts)
+		o.run(ctx, fmt.Sprintf("%d players, %d questions, answers within %v, 2 nodes", o.players, o.questions, o.think), o.parts)
 	}
 }
 
@@ -82,7 +81,7 @@ func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mo
 	compared := testenv.Must(stored.CheckStored(ctx))
 	testenv.MustDo(k.violation())
 	if compared < o.players {
-		testenv.MustDo(fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players))
+		testenv.Fail("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players)
 	}
 	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
 		q := k.Stats.All().Quantiles(kind)

@@ -41,7 +41,7 @@ func (k *benchClients) await(ctx context.Context, what string, expected time.Dur
 	for !holds() {
 		testenv.MustDo(k.violation())
 		if err := testenv.Pause(ctx, 20*time.Millisecond); err != nil {
-			testenv.MustDo(fmt.Errorf("%w: %v", err, k.Stats.All().Counts))
+			testenv.Fail("%w: %v", err, k.Stats.All().Counts)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (k *benchClients) close() {
 	k.Disconnect()
 	testenv.MustDo(err)
 	if lost > 0 {
-		testenv.MustDo(fmt.Errorf("%d connections were lost: %v", lost, k.Stats.All().Counts))
+		testenv.Fail("%d connections were lost: %v", lost, k.Stats.All().Counts)
 	}
 }
 

@@ -35,16 +35,16 @@ const pushPause = 500 * time.Millisecond
 // the floor. It ends when the last watcher has read the push. The processor time is that of
 // the server for each frame that a watcher received. An arena also pushes that a question is
 // closed.
-func Broadcast(flags *flag.FlagSet) func(context.Context) error {
+func Broadcast(flags *flag.FlagSet) func(context.Context) {
 	var o broadcastOptions
 	o.register(flags, 3, "")
 	flags.IntVar(&o.watchers, "watchers", 10_000, "sockets that receive each push")
 	flags.IntVar(&o.pushes, "pushes", 20, "pushes of each run")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		if o.watchers < 1 || o.pushes < 1 {
-			return fmt.Errorf("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
+			testenv.Fail("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
 		}
-		return o.run(ctx, fmt.Sprintf("%d watchers, %d pushes a run", o.watchers, o.pushes), o.parts)
+		o.run(ctx, fmt.Sprintf("%d watchers, %d pushes a run", o.watchers, o.pushes), o.parts)
 	}
 }
 
@@ -134,7 +134,7 @@ func (w *watchers) read(one *players.Player) error {
 	for n := 0; n < len(w.last); {
 		frame, err := one.ReadRaw(clientTimeout)
 		if err != nil {
-			return fmt.Errorf("a watcher received %d of %d pushes: %w", n, len(w.last), err)
+			testenv.Fail("a watcher received %d of %d pushes: %w", n, len(w.last), err)
 		}
 		receivedAt := float64(time.Now().UnixMicro()) / 1000
 		openedAt, ok := players.ParseNumber(players.TextAfter(frame, `"opens_at":`))

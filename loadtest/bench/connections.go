@@ -31,14 +31,14 @@ type connectionsOptions struct {
 // no longer changes.
 //
 // The program fails if a connection was lost or a player did not come back.
-func Connections(flags *flag.FlagSet) func(context.Context) error {
+func Connections(flags *flag.FlagSet) func(context.Context) {
 	var o connectionsOptions
 	o.register(flags, 1, "parts")
 	flags.IntVar(&o.idle, "idle", 15_000, "connections at rest")
 	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
 	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
-	return func(ctx context.Context) error {
-		return o.run(ctx, fmt.Sprintf("%d at rest, a storm of %d, %d players", o.idle, o.storm, o.playing), o.parts)
+	return func(ctx context.Context) {
+		o.run(ctx, fmt.Sprintf("%d at rest, a storm of %d, %d players", o.idle, o.storm, o.playing), o.parts)
 	}
 }
 

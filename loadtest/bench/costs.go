@@ -189,7 +189,7 @@ func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answer
 func output(ctx context.Context, arguments ...string) string {
 	out, err := exec.CommandContext(ctx, "go", arguments...).Output()
 	if err != nil {
-		testenv.MustDo(fmt.Errorf("go %s: %w", strings.Join(arguments, " "), err))
+		testenv.Fail("go %s: %w", strings.Join(arguments, " "), err)
 	}
 	return string(out)
 }

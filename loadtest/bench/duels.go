@@ -31,18 +31,18 @@ type duelsOptions struct {
 // erases the answers of players.
 //
 // The kind floor exchanges the same frames without a game: a minimal script accepts each answer.
-func Duels(flags *flag.FlagSet) func(context.Context) error {
+func Duels(flags *flag.FlagSet) func(context.Context) {
 	var o duelsOptions
 	o.register(flags, 3, "kinds")
 	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
 	o.registerCosts(flags, "redis")
 	flags.BoolVar(&o.trace, "trace", false, "show the time of an answer by its parts instead, with one pair on a redis-server")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		if o.trace {
 			o.pairs = 1
 		}
-		return o.run(ctx, fmt.Sprintf("%d pairs, %v a run", o.pairs, o.duration), o.parts)
+		o.run(ctx, fmt.Sprintf("%d pairs, %v a run", o.pairs, o.duration), o.parts)
 	}
 }
 
@@ -135,6 +135,6 @@ func (c cluster) checkDeleting(ctx context.Context) {
 		Scan(&matches, &erasures))
 	all := 2 * (expiredMatches + erasedPlayers*matchesPerErased/2)
 	if matches == all || matches <= all-2*expiredMatches || erasures == erasedPlayers || erasures == 0 {
-		testenv.MustDo(fmt.Errorf("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers))
+		testenv.Fail("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers)
 	}
 }

@@ -42,23 +42,21 @@ type floor struct {
 }
 
 // Floor serves a floor in a subprocess.
-func Floor(flags *flag.FlagSet) func(context.Context) error {
+func Floor(flags *flag.FlagSet) func(context.Context) {
 	f := new(floor)
 	flags.IntVar(&f.players, "players", 100, "players of each arena")
 	flags.IntVar(&f.questions, "questions", 10, "questions of each duel")
 	address := flags.String("redis", "", "`address` of a Redis, for answers")
-	return func(ctx context.Context) (err error) {
+	return func(ctx context.Context) {
 		f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
 		if *address != "" {
-			if f.scripts, err = redis.NewClient(&redis.Options{Addr: *address}).AutoPipeline(); err != nil {
-				return err
-			}
+			f.scripts = testenv.Must(redis.NewClient(&redis.Options{Addr: *address}).AutoPipeline())
 		}
 		mux := http.NewServeMux()
 		mux.HandleFunc("/v1/ws", f.serveSocket)
 		mux.HandleFunc("POST /v1/games/demo/arenas", f.serveNewArena)
 		mux.HandleFunc("/push", f.servePush)
-		return testenv.ServeFloor(ctx, mux)
+		testenv.MustDo(testenv.ServeFloor(ctx, mux))
 	}
 }
 

@@ -65,13 +65,11 @@ const collectRarely = 400
 
 // run builds the server, measures as often as runs are wanted, and publishes the report.
 // newParts adds tables to the report, and returns what to measure.
-func (o *options) run(ctx context.Context, settings string, newParts func(*players.Report) []part) (err error) {
+func (o *options) run(ctx context.Context, settings string, newParts func(*players.Report) []part) {
 	if o.runs < 1 {
-		return fmt.Errorf("-runs is %d; use at least 1", o.runs)
+		testenv.Fail("-runs is %d; use at least 1", o.runs)
 	}
-	if o.server, err = testenv.BuildServer(ctx, o.server); err != nil {
-		return err
-	}
+	o.server = testenv.Must(testenv.BuildServer(ctx, o.server))
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
 	r := players.NewReport(fmt.Sprintf("%s, %s, medians of %d runs", o.program, settings, o.runs))
 	chosen, err := o.choose(newParts(r))
@@ -80,7 +78,7 @@ func (o *options) run(ctx context.Context, settings string, newParts func(*playe
 			err = p.run(ctx, o.server)
 		}
 	}
-	return errors.Join(err, r.Publish())
+	testenv.MustDo(errors.Join(err, r.Publish()))
 }
 
 // choose returns the parts that the flags name; without names, all. An unknown name is an

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -48,23 +47,21 @@ type restoreBench struct {
 // It backs up a SQLite ledger and restores it into PostgreSQL. Then it backs up that ledger and
 // restores it into SQLite. Every restore compares all rows. At last a node with an empty Redis
 // builds the leaderboards, and compares them with the ledger.
-func Restore(flags *flag.FlagSet) func(context.Context) error {
+func Restore(flags *flag.FlagSet) func(context.Context) {
 	var b restoreBench
 	count := flags.Int("players", 1_000_000, "players, each with one duel of two")
 	flags.StringVar(&b.server, "server", "", "measure this `binary` instead of this tree")
-	return func(ctx context.Context) (err error) {
+	return func(ctx context.Context) {
 		if *count < 2 {
-			return fmt.Errorf("-players is %d; use 2 or more", *count)
+			testenv.Fail("-players is %d; use 2 or more", *count)
 		}
-		defer testenv.Recover(&err)
 		b.server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
-		defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+		defer func() { testenv.MustDo(os.RemoveAll(b.dir)) }()
 		b.stores = testenv.NodeOptions{Binary: b.server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
-		_, _, err = b.stores.StartStores()
+		_, _, err := b.stores.StartStores()
 		testenv.MustDo(err)
 		b.fill(ctx, *count)
 		b.measure(ctx)
-		return nil
 	}
 }
 
@@ -105,7 +102,7 @@ func (b restoreBench) path(name string) string { return filepath.Join(b.dir, nam
 func (b restoreBench) command(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, b.server, args...).CombinedOutput()
 	if err != nil {
-		testenv.MustDo(fmt.Errorf("server %s: %w: %s", args[0], err, out))
+		testenv.Fail("server %s: %w: %s", args[0], err, out)
 	}
 	return string(out)
 }

@@ -29,17 +29,17 @@ type scaleOptions struct {
 // Players reach the rate if only their delays take time; the measured rate is lower. Arenas
 // play survival and every answer is wrong, so that all play on. Duels are paired over all
 // nodes, rated and settled, and their answers include that cost.
-func Scale(flags *flag.FlagSet) func(context.Context) error {
+func Scale(flags *flag.FlagSet) func(context.Context) {
 	var o scaleOptions
 	o.register(flags, 1, "kinds")
 	flags.IntVar(&o.players, "players", 800, "players, an even number")
 	flags.IntVar(&o.rate, "rate", 2000, "answers/s to offer, before as many as possible")
 	flags.DurationVar(&o.duration, "each", 10*time.Second, "time of each measurement")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		if o.players < 2*scaleArenas || o.players%2 != 0 || o.rate < 1 || o.duration < time.Second {
-			return fmt.Errorf("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.players, o.rate, o.duration, 2*scaleArenas)
+			testenv.Fail("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.players, o.rate, o.duration, 2*scaleArenas)
 		}
-		return o.run(ctx, fmt.Sprintf("%d players in %d arenas or in duels, PostgreSQL", o.players, scaleArenas), o.parts)
+		o.run(ctx, fmt.Sprintf("%d players in %d arenas or in duels, PostgreSQL", o.players, scaleArenas), o.parts)
 	}
 }
 

@@ -87,17 +87,11 @@ type attackCounts struct {
 const AttackersProcess = "hostile-attackers"
 
 // Attackers runs a subprocess of attackers.
-func Attackers(*flag.FlagSet) func(context.Context) error {
-	return func(ctx context.Context) error {
+func Attackers(*flag.FlagSet) func(context.Context) {
+	return func(ctx context.Context) {
 		var o attackOrder
-		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
-			return err
-		}
-		counts, err := runAttack(ctx, o)
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(os.Stdout).Encode(counts)
+		testenv.MustDo(json.NewDecoder(os.Stdin).Decode(&o))
+		testenv.MustDo(json.NewEncoder(os.Stdout).Encode(testenv.Must(runAttack(ctx, o))))
 	}
 }
 
@@ -111,16 +105,10 @@ const processGrace = 30 * time.Second
 
 // runAttackers carries out an order in a process of idle priority.
 func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err error) {
+	defer testenv.Recover(&err)
 	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
 	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		return counts, err
-	}
-	order, err := json.Marshal(o)
-	if err != nil {
-		return counts, err
-	}
+	self, order := testenv.Must(os.Executable()), testenv.Must(json.Marshal(o))
 	cmd := exec.CommandContext(ctx, idlePriority[0], append(idlePriority[1:], self, AttackersProcess)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
 	out, err := cmd.Output()

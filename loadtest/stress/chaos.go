@@ -45,7 +45,7 @@ type ChaosConfig struct {
 // open late; -slack allows them to be that much later than the contract says. If
 // anything was wrong, or later than that, the program exits with status 1 and keeps the
 // logs of the nodes.
-func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
+func ChaosCommand(flags *flag.FlagSet) func(context.Context) {
 	var c ChaosConfig
 	c.addFlags(flags, "cluster", "postgres")
 	flags.IntVar(&c.Nodes, "nodes", 3, "servers")
@@ -62,17 +62,14 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&c.For, "for", time.Minute, "time in which new duels start")
 	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "seed of the faults and the players") //nolint:gosec // no secret
 	slack := flags.Duration("slack", 3*time.Second, "added to the 3 s of the contract, because one machine does all of this")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		if c.Nodes < 2 || c.Players < 10 {
-			return fmt.Errorf("-nodes is %d and -players is %d; use at least 2 and 10", c.Nodes, c.Players)
+			testenv.Fail("-nodes is %d and -players is %d; use at least 2 and 10", c.Nodes, c.Players)
 		}
-		out, err := Chaos(ctx, c)
-		if err != nil {
-			return err
-		}
+		out := testenv.Must(Chaos(ctx, c))
 		late := out.LaterThan(MaxLateMS + slack.Milliseconds())
 		out.FailIf(late > 0, "%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+*slack)
-		return out.publish()
+		out.publish()
 	}
 }
 

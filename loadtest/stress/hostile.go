@@ -62,7 +62,7 @@ type HostileConfig struct {
 //   - A reply was 5xx, except a deliberate 503.
 //   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
 //     refusal.
-func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
+func HostileCommand(flags *flag.FlagSet) func(context.Context) {
 	c := HostileConfig{
 		Limits: defaultLimits, NodeLimits: "{gc_headroom_mib: 64}",
 		Duellists: 40, Seats: 20, Readers: 10, Watchers: 10, RecoveryTimeout: 30 * time.Second, MoreMB: 64, Addresses: 4,
@@ -78,16 +78,12 @@ func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&c.Sockets, "sockets", 200, "connections of each kind")
 	flags.Float64Var(&c.FloorMS, "floor", 15, "p99 in ms that is accepted in any case, because machines are noisy")
 	flags.Float64Var(&c.MostMB, "most-mb", 512, "memory that the server may have in use")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) {
 		c.Kinds = strings.Split(*kinds, ",")
 		if i := slices.IndexFunc(c.Kinds, func(kind string) bool { return !slices.Contains(AttackKinds(), kind) }); i >= 0 {
-			return fmt.Errorf("there is no kind %q of attackers; use some of %v", c.Kinds[i], AttackKinds())
+			testenv.Fail("there is no kind %q of attackers; use some of %v", c.Kinds[i], AttackKinds())
 		}
-		out, err := Hostile(ctx, c)
-		if err != nil {
-			return err
-		}
-		return out.publish()
+		testenv.Must(Hostile(ctx, c)).publish()
 	}
 }
 

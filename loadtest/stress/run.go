@@ -177,13 +177,11 @@ func (out *Report) KeepLogs() (dir string, err error) {
 
 // publish publishes the report with the verdict. If the run has failed, it keeps the logs of
 // the nodes, and says where.
-func (out *Report) publish() (err error) {
+func (out *Report) publish() {
 	if len(out.Failures) == 0 {
 		out.Line("PASSED    the server kept the contract")
 	} else {
-		var dir string
-		dir, err = out.KeepLogs()
-		out.Line("the logs of the nodes are in %s", dir)
+		out.Line("the logs of the nodes are in %s", testenv.Must(out.KeepLogs()))
 	}
-	return errors.Join(err, out.Publish())
+	testenv.MustDo(out.Publish())
 }

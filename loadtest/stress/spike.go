@@ -53,7 +53,7 @@ func (s *swarm) runSpike(ctx context.Context) *spike {
 	s.setDuellists(ctx, k.players, 2*recoveryTimeout) // players in excess must leave first
 	k.before = s.measure(ctx, k.players, max(tryTime, s.For))
 	if k.before.P99 >= maxSustainable {
-		testenv.MustDo(fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For))
+		testenv.Fail("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For)
 	}
 	s.log("the spike: %d players want to play where %d do, for %v", 3*k.players, k.players, s.For)
 	from := s.stats.Span() + 1
@@ -81,7 +81,7 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int) {
 		case sustainable > 0:
 			return sustainable
 		default:
-			testenv.MustDo(fmt.Errorf("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable))
+			testenv.Fail("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable)
 		}
 	}
 }

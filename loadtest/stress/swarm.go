@@ -169,19 +169,13 @@ type SwarmConfig struct {
 //   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
 //     admitted players was over twice the earlier p99 and over 25 ms, or that lasted for
 //     over 10 s.
-func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
+func SwarmCommand(flags *flag.FlagSet) func(context.Context) {
 	o := newSwarmOptions(flags)
-	return func(ctx context.Context) error {
-		if err := o.complete(); err != nil {
-			return err
-		}
+	return func(ctx context.Context) {
+		testenv.MustDo(o.complete())
 		debug.SetGCPercent(-1) // while this process collects garbage, answers seem late
 		debug.SetMemoryLimit(memoryLimit)
-		out, err := Swarm(ctx, o.SwarmConfig)
-		if err != nil {
-			return err
-		}
-		return out.publish()
+		testenv.Must(Swarm(ctx, o.SwarmConfig)).publish()
 	}
 }
 
