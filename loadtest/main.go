@@ -25,8 +25,8 @@ import (
 
 // program is one of the programs of this command.
 type program struct {
-	name    string // the first arguments
-	summary string // "": another program starts it as a subprocess
+	name    string                                                // the first arguments
+	summary string                                                // "": another program starts it as a subprocess
 	command func(flags *flag.FlagSet) (run func(context.Context)) // run fails by testenv.Must
 }
 

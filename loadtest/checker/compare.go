@@ -39,56 +39,56 @@ func (s *Stored) readPages(ctx context.Context, path string) (all storedPage, er
 }
 
 // compareMatch compares a stored match with the played one.
-func (s *Stored) compareMatch(ctx context.Context, m *match) (difference string, err error) {
+func (s *Stored) compareMatch(ctx context.Context, m *match) error {
 	stored, err := s.readPages(ctx, "matches/"+m.id)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if len(stored.Standings) != len(m.final) && !s.Strangers {
-		return fmt.Sprintf("%s is stored with %d players, and had %d", m.id, len(stored.Standings), len(m.final)), nil
+		return fmt.Errorf("%s is stored with %d players, and had %d", m.id, len(stored.Standings), len(m.final))
 	}
 	for _, standing := range stored.Standings {
 		t := m.final[standing.Player]
 		if t == nil && !s.Strangers || t != nil && !t.isUnsure && standing != t.standing(standing) {
-			return fmt.Sprintf("%s is stored with %+v, and it was %+v", m.id, standing, t), nil
+			return fmt.Errorf("%s is stored with %+v, and it was %+v", m.id, standing, t)
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // compareHistory compares a player's stored matches with the played ones. Each match that
 // counts must appear exactly once, and no match twice.
-func (s *Stored) compareHistory(ctx context.Context, player string, r *record) (difference string, err error) {
+func (s *Stored) compareHistory(ctx context.Context, player string, r *record) error {
 	stored, err := s.readPages(ctx, "players/"+player+"/matches")
 	if err != nil {
-		return "", err
+		return err
 	}
 	times := make(map[string]int)
 	for _, m := range stored.Matches {
 		times[m.Match]++
 		t := r.matches[m.Match]
 		if t == nil || times[m.Match] > 1 || !t.isUnsure && (m.Rank != t.rank || m.Score != t.Score || m.Correct != t.Correct) {
-			return fmt.Sprintf("the history of %s has %+v for the %d. time, and it was %+v", player, m, times[m.Match], t), nil
+			return fmt.Errorf("the history of %s has %+v for the %d. time, and it was %+v", player, m, times[m.Match], t)
 		}
 	}
 	for match := range r.counted {
 		if times[match] == 0 && !r.matches[match].isUnsure {
-			return fmt.Sprintf("the history of %s lacks %s", player, match), nil
+			return fmt.Errorf("the history of %s lacks %s", player, match)
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // compareProfile compares a player's profile with the sums of the matches that count.
-func (s *Stored) compareProfile(ctx context.Context, player string, r *record) (difference string, err error) {
+func (s *Stored) compareProfile(ctx context.Context, player string, r *record) error {
 	var got Sums
 	if err := s.Get(ctx, "", "players/"+player, &got); err != nil {
-		return "", err
+		return err
 	}
 	if r.isSure && got != r.Sums {
-		return fmt.Sprintf("the profile of %s has %+v, and the matches add up to %+v", player, got, r.Sums), nil
+		return fmt.Errorf("the profile of %s has %+v, and the matches add up to %+v", player, got, r.Sums)
 	}
-	return "", nil
+	return nil
 }
 
 type entry struct {
@@ -98,30 +98,30 @@ type entry struct {
 
 // compareBoard compares the leaderboard of all days with the sums of some players. A player
 // without a match that counts must have no entry.
-func (s *Stored) compareBoard(ctx context.Context, players []string) (difference string, err error) {
+func (s *Stored) compareBoard(ctx context.Context, players []string) error {
 	var page struct {
 		Entries []entry `json:"entries"`
 	}
 	if err := s.Get(ctx, "", "leaderboards/all?limit=200&players="+url.QueryEscape(strings.Join(players, ",")), &page); err != nil {
-		return "", err
+		return err
 	}
 	listed := make(map[string]bool)
 	for _, e := range page.Entries {
 		r := s.players[e.ID]
 		switch {
 		case listed[e.ID]:
-			return fmt.Sprintf("the leaderboard has %s twice", e.ID), nil
+			return fmt.Errorf("the leaderboard has %s twice", e.ID)
 		case r == nil || r.isSure && r.Sums != e.Sums:
-			return fmt.Sprintf("the leaderboard has %+v, and the matches add up to %+v", e, r), nil
+			return fmt.Errorf("the leaderboard has %+v, and the matches add up to %+v", e, r)
 		}
 		listed[e.ID] = true
 	}
 	for _, id := range players {
 		if r := s.players[id]; r.isSure && r.Matches > 0 && !listed[id] {
-			return fmt.Sprintf("the leaderboard lacks %s, who has %+v", id, r.Sums), nil
+			return fmt.Errorf("the leaderboard lacks %s, who has %+v", id, r.Sums)
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // storedAnswer is a player's answer to a question of a settled match, as the server tells it
@@ -143,7 +143,7 @@ func newStoredAnswer(r protocol.QuestionResult) storedAnswer {
 
 // compareAnswers compares the stored answers of a player in a match with those that the
 // server had accepted. Questions that a player was not asked are stored without an answer.
-func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) (difference string, err error) {
+func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) error {
 	var stored struct {
 		Questions []struct {
 			Given     json.RawMessage
@@ -153,10 +153,10 @@ func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) (d
 		}
 	}
 	if err := s.Get(ctx, t.player, "matches/"+match+"/answers", &stored); err != nil {
-		return "", err
+		return err
 	}
 	if len(stored.Questions) < len(t.answers) {
-		return fmt.Sprintf("the answers of %s to %d questions of %s are stored, and there were %d", t.player, len(stored.Questions), match, len(t.answers)), nil
+		return fmt.Errorf("the answers of %s to %d questions of %s are stored, and there were %d", t.player, len(stored.Questions), match, len(t.answers))
 	}
 	for i, q := range stored.Questions {
 		want, isAsked := t.answers[i]
@@ -165,8 +165,8 @@ func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) (d
 		}
 		got := newStoredAnswer(protocol.QuestionResult{Given: q.Given, Correct: q.Correct, ElapsedMS: q.ElapsedMS, Points: q.Points})
 		if got != want {
-			return fmt.Sprintf("the answer of %s to question %d of %s is stored as %+v, and was %+v", t.player, i, match, got, want), nil
+			return fmt.Errorf("the answer of %s to question %d of %s is stored as %+v, and was %+v", t.player, i, match, got, want)
 		}
 	}
-	return "", nil
+	return nil
 }

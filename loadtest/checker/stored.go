@@ -1,8 +1,8 @@
 package checker
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -38,13 +38,13 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	until := time.Now().Add(settleTimeout)
-	check := func(compare func() (difference string, err error)) {
+	check := func(compare func() error) {
 		group.Go(func() error { return s.agree(ctx, until, compare) })
 	}
 	for i, m := range s.sorted() {
 		s.collect(m)
 		if len(m.final) > 0 && i%s.Share == 0 {
-			check(func() (string, error) { return s.compareMatch(ctx, m) })
+			check(func() error { return s.compareMatch(ctx, m) })
 		}
 	}
 	ids := slices.Sorted(maps.Keys(s.players))
@@ -56,16 +56,16 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 		if i%s.Share != 0 {
 			continue
 		}
-		check(func() (string, error) { return s.compareHistory(ctx, id, r) })
-		check(func() (string, error) { return s.compareProfile(ctx, id, r) })
+		check(func() error { return s.compareHistory(ctx, id, r) })
+		check(func() error { return s.compareProfile(ctx, id, r) })
 		for match, t := range r.matches {
 			if s.KeepAnswers && !t.isUnsure {
-				check(func() (string, error) { return s.compareAnswers(ctx, match, t) })
+				check(func() error { return s.compareAnswers(ctx, match, t) })
 			}
 		}
 	}
 	for some := range slices.Chunk(ids, 100) {
-		check(func() (string, error) { return s.compareBoard(ctx, some) })
+		check(func() error { return s.compareBoard(ctx, some) })
 	}
 	return compared, group.Wait()
 }
@@ -88,17 +88,14 @@ func (s *Stored) collect(m *match) {
 
 // agree calls compare until it finds no difference. After the given time it reports the
 // remaining difference. A failed read counts as a difference.
-func (s *Stored) agree(ctx context.Context, until time.Time, compare func() (difference string, err error)) error {
+func (s *Stored) agree(ctx context.Context, until time.Time, compare func() error) error {
 	for {
-		difference, err := compare()
-		if err != nil {
-			difference = err.Error()
-		}
-		if difference == "" {
+		difference := compare()
+		if difference == nil {
 			return nil
 		}
 		if time.Now().After(until) {
-			s.Violations.Add("after %v: %s", settleTimeout, difference)
+			s.Violations.Add("after %v: %v", settleTimeout, difference)
 			return nil
 		}
 		select {
@@ -112,9 +109,9 @@ func (s *Stored) agree(ctx context.Context, until time.Time, compare func() (dif
 // AwaitBehaviours waits until the counts of behaviours agree with the posted behaviours
 // that the server answered for.
 func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(context.Context) (Behaviours, error)) error {
-	return s.agree(ctx, time.Now().Add(settleTimeout), func() (string, error) {
+	return s.agree(ctx, time.Now().Add(settleTimeout), func() error {
 		counts, err := read(ctx)
-		return CheckBehaviours(posted, counts), err
+		return cmp.Or(err, CheckBehaviours(posted, counts))
 	})
 }
 
@@ -124,24 +121,23 @@ type Behaviours struct {
 }
 
 // CheckBehaviours compares the counts with the posted behaviours that the server
-// answered for, accepted or dropped at intake. It returns the difference, or "".
-func CheckBehaviours(posted int64, b Behaviours) string {
+// answered for, accepted or dropped at intake. It returns the difference as an error.
+func CheckBehaviours(posted int64, b Behaviours) error {
 	switch {
 	case b.Offered != b.Sent+b.Dropped+b.Queued+b.InFlight:
-		return fmt.Sprintf("behaviours do not add up: %+v", b)
+		return ContractError("behaviours do not add up: %+v", b)
 	case b.Offered != posted:
-		return fmt.Sprintf("%d behaviours were answered for, and %d count as offered", posted, b.Offered)
+		return ContractError("%d behaviours were answered for, and %d count as offered", posted, b.Offered)
 	}
-	return ""
+	return nil
 }
 
-// CheckRanks checks that the ranks of a leaderboard page never fall. It returns the
-// difference, or "".
-func CheckRanks(ranks []int) string {
+// CheckRanks checks that the ranks of a leaderboard page never fall.
+func CheckRanks(ranks []int) error {
 	for i := 1; i < len(ranks); i++ {
 		if ranks[i] < ranks[i-1] {
-			return fmt.Sprintf("rank %d comes after rank %d", ranks[i], ranks[i-1])
+			return ContractError("rank %d comes after rank %d", ranks[i], ranks[i-1])
 		}
 	}
-	return ""
+	return nil
 }

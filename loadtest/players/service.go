@@ -68,8 +68,8 @@ func (s *service) readBoards() {
 		for i, e := range page.Entries {
 			ranks[i] = e.Rank
 		}
-		if difference := checker.CheckRanks(ranks); difference != "" {
-			s.Checker.Violations.Add("%s: %s", url, difference)
+		if err := checker.CheckRanks(ranks); err != nil {
+			s.Checker.Violations.Add("%s: %v", url, err)
 		}
 	}
 }
