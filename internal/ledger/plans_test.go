@@ -177,17 +177,22 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 		}
 	}
 	err := l.inTx(t.Context(), func(tx *transaction) error {
-		rows, attempt, columns := "SELECT "+placeholders(len(args)), "EXPLAIN QUERY PLAN ", 4
+		attempt, columns := "EXPLAIN QUERY PLAN ", 4
 		if l.name == goose.DialectPostgres {
 			// The planner would scan empty tables, because they are small.
 			tx.exec(t.Context(), "SET LOCAL enable_seqscan = off")
 			attempt, columns = "EXPLAIN ", 1
-			if strings.Contains(text, "{rows}") {
-				types, arrays := arrayColumns(asArrays(args))
-				rows, args = unnestRows(types), arrays
+		}
+		expand := l.expandSQL
+		if strings.Contains(text, "{rows}") {
+			rows := slices.Repeat([][]any{bulkRow(args)}, 4)
+			args = l.bulk.args(rows)
+			expand = func(text string) string {
+				expanded, _ := l.expandBulk(text, rows)
+				return expanded
 			}
 		}
-		text := attempt + strings.ReplaceAll(l.expandSQL(text), "{rows}", rows)
+		text := attempt + expand(text)
 		return scanAll(func(r *sql.Rows) error {
 			line := make([]any, columns)
 			for i := range line {
@@ -204,7 +209,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	return plan.String()
 }
 
-func asArrays(args []any) [][]any {
+func bulkRow(args []any) []any {
 	row := make([]any, len(args))
 	for i, a := range args {
 		if n, ok := a.(int); ok {
@@ -212,11 +217,11 @@ func asArrays(args []any) [][]any {
 		}
 		row[i] = a
 	}
-	return [][]any{row}
+	return row
 }
 
 // computedNodes are the nodes of SQLite's plans that scan no table, but intermediate results.
-var computedNodes = []string{"CONSTANT ROW", "v", "g", "h", "held", "kinds", "parts", "ids VIRTUAL TABLE INDEX 1:"}
+var computedNodes = []string{"CONSTANT ROW", "4 CONSTANT ROWS", "v", "g", "h", "held", "kinds", "parts", "ids VIRTUAL TABLE INDEX 1:"}
 
 // tableScan returns the line of a plan that scans a whole table, or "".
 func hasBound(name goose.Dialect, plan, column string) bool {

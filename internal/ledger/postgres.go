@@ -104,7 +104,7 @@ func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.
 		inSelectPrefix:      "= ANY(ARRAY",
 		inIDs:               "= ANY(CAST($2 AS TEXT[]))",
 		idList:              func(ids []string) any { return ids },
-		runBulk:             runBulkPostgres,
+		bulk:                postgresBulk(),
 		registrationWorkers: 2,
 	}}, postgresPool(config, setupSQL, maxPublicConns), nil
 }

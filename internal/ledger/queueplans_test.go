@@ -78,7 +78,7 @@ func TestQueueStatementsUseTheirIndexes(t *testing.T) {
 		p := preparedConn{t, conn, map[string]string{}}
 		p.exec("SET plan_cache_mode = force_generic_plan")
 		for name, s := range plannedStatements() {
-			p.prepare(name, l.expandSQL(s.text), s.args)
+			p.prepare(name, l.dialect, s)
 		}
 		p.check("a new queue")
 		l.fillQueue(t, 1, 10)
@@ -125,15 +125,12 @@ func (p preparedConn) exec(text string) {
 	must(p.conn.ExecContext(p.t.Context(), text))(p.t)
 }
 
-func (p preparedConn) prepare(name, text string, args []any) {
+func (p preparedConn) prepare(name string, d *dialect, s plannedStatement) {
 	p.t.Helper()
-	list := strings.Contains(text, "{rows}")
-	if list {
-		types, _ := arrayColumns(asArrays(args))
-		text = strings.ReplaceAll(text, "{rows}", unnestRows(types))
-	}
+	list := strings.Contains(s.text, "{rows}")
+	text, _ := d.expandBulk(s.text, [][]any{bulkRow(s.args)}) // also of a text without {rows}
 	var values []string
-	for _, a := range args {
+	for _, a := range s.args {
 		value := fmt.Sprint(a)
 		if list {
 			value = "{" + value + "}"

@@ -110,79 +110,65 @@ func updateRows(table, key, columns string) string {
 	return fmt.Sprintf("WITH v (%s, %s) AS ({rows})\nUPDATE %s SET %s FROM v WHERE %s", key, columns, table, strings.Join(assigned, ", "), strings.Join(conditions, " AND "))
 }
 
-// placeholders returns "$1, …" for n parameters.
-func placeholders(n int) string {
-	parameters := make([]string, n)
-	for i := range parameters {
-		parameters[i] = fmt.Sprintf("$%d", 1+i)
+// valueRows returns a list of rows of parameters. first is the number of the first parameter.
+func valueRows(first, rows, columns int) string {
+	list := make([]string, rows)
+	for i := range list {
+		parameters := make([]string, columns)
+		for j := range parameters {
+			parameters[j] = fmt.Sprintf("$%d", first)
+			first++
+		}
+		list[i] = "(" + strings.Join(parameters, ", ") + ")"
 	}
-	return strings.Join(parameters, ", ")
+	return "VALUES " + strings.Join(list, ", ")
 }
 
-// runBulkSQLite runs a prepared statement once for each row.
-func runBulkSQLite(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan scanFunc) error {
-	stmt, err := tx.PrepareContext(ctx, strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(len(rows[0]))))
-	if err != nil {
-		return err
+// sqliteBulk passes each value as a parameter.
+func sqliteBulk() *bulkForm {
+	return &bulkForm{
+		sizes:  []int{16, 4, 1},
+		source: func(rows [][]any) string { return valueRows(1, len(rows), len(rows[0])) },
+		args:   func(rows [][]any) []any { return slices.Concat(rows...) },
 	}
-	defer stmt.Close()
-	for _, row := range rows {
-		if scan == nil {
-			_, err = stmt.ExecContext(ctx, row...)
-		} else {
-			err = scanAll(scan)(stmt.QueryContext(ctx, row...))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// maxBulkRows limits the rows of one statement.
-const maxBulkRows = 2000
-
-// runBulkPostgres passes each column of the rows to PostgreSQL as one array.
-func runBulkPostgres(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan scanFunc) (err error) {
-	for chunk := range slices.Chunk(rows, maxBulkRows) {
-		types, columns := arrayColumns(chunk)
-		text := strings.ReplaceAll(text, "{rows}", unnestRows(types))
-		if scan == nil {
-			_, err = tx.ExecContext(ctx, text, columns...)
-		} else {
-			err = scanAll(scan)(tx.QueryContext(ctx, text, columns...))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// postgresBulk passes each column of the rows as one array. So the text is the same for every
+// number of rows.
+func postgresBulk() *bulkForm { return &bulkForm{source: unnestRows, args: arrayColumns} }
 
 // unnestRows returns a SELECT that reads arrays as rows. Its LIMIT is NULL, which means
 // no limit. It makes the planner assume a short list, and look up each row by an index.
 // Otherwise the planner would scan small tables, and keep that plan as they grow.
-func unnestRows(types []string) string {
-	return "SELECT * FROM unnest(" + strings.Join(types, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
+func unnestRows(rows [][]any) string {
+	arrays := make([]string, len(rows[0]))
+	for i, value := range rows[0] {
+		typeName := "BIGINT"
+		switch value.(type) {
+		case string:
+			typeName = "TEXT"
+		case []byte:
+			typeName = "BYTEA"
+		}
+		arrays[i] = fmt.Sprintf("CAST($%d AS %s[])", i+1, typeName)
+	}
+	return "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
 }
 
-// arrayColumns converts rows to one array for each column. types are the parameters with
-// casts to the arrays' types, for example CAST($1 AS TEXT[]).
-func arrayColumns(rows [][]any) (types []string, columns []any) {
-	for i, first := range rows[0] {
-		typeName := "BIGINT"
-		var column any
-		switch first.(type) {
+// arrayColumns converts rows to one array for each column.
+func arrayColumns(rows [][]any) []any {
+	columns := make([]any, len(rows[0]))
+	for i, value := range rows[0] {
+		switch value.(type) {
 		case string:
-			typeName, column = "TEXT", columnValues[string](rows, i)
+			columns[i] = columnValues[string](rows, i)
 		case []byte:
-			typeName, column = "BYTEA", columnValues[[]byte](rows, i)
+			columns[i] = columnValues[[]byte](rows, i)
 		default:
-			column = columnValues[int64](rows, i)
+			columns[i] = columnValues[int64](rows, i)
 		}
-		types, columns = append(types, fmt.Sprintf("CAST($%d AS %s[])", i+1, typeName)), append(columns, column)
 	}
-	return types, columns
+	return columns
 }
 
 func columnValues[T any](rows [][]any, i int) []T {

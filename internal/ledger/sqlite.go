@@ -65,7 +65,7 @@ func sqliteDialect() *dialect {
 		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",
 		idList:              jsonList,
-		runBulk:             runBulkSQLite,
+		bulk:                sqliteBulk(),
 		registrationWorkers: 1, // there is one writer
 	}
 }
