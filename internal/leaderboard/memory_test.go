@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -26,10 +25,9 @@ type memoryStore struct {
 	beforeCall func(method string) error
 	afterWrite func(method string) error
 
-	writeCalls     int // number of calls that may write
-	transactions   int
-	maxWrites      int      // largest number of writes in a transaction
-	contradictions []string // transactions that contradict the stored entries
+	writeCalls   int // number of calls that may write
+	transactions int
+	maxWrites    int // largest number of writes in a transaction
 }
 
 type heldLease struct {
@@ -282,32 +280,25 @@ func (m *memoryStore) Commit(_ context.Context, boardSet BoardSet, txs []Transac
 			return ErrStale
 		}
 		m.transactions++
-		m.maxWrites = max(m.maxWrites, countWrites(tx))
-		m.contradictions = append(m.contradictions, stored.applyTransaction(tx)...)
+		m.maxWrites = max(m.maxWrites, stored.applyTransaction(tx))
 	}
 	return m.afterWrite("Commit")
 }
 
-// countWrites returns the number of writes of a transaction.
+// countWrites returns the largest number of writes that a transaction can need.
 func countWrites(tx Transaction) int {
 	n := len(tx.DeletedDays)
 	for _, change := range tx.Changes {
-		n += len(change.PutEntries) + len(change.RemovedIDs)
-		for _, members := range change.RemovedMembers {
-			n += len(members)
-		}
-		for _, members := range change.AddedMembers {
-			n += len(members)
-		}
+		n += len(change.Entries) * tx.Config.writesPerEntry()
 	}
 	return n
 }
 
-// applyTransaction applies a transaction. It returns where the transaction contradicts the
-// stored entries.
-func (s *memoryBoardSet) applyTransaction(tx Transaction) (contradictions []string) {
+// applyTransaction applies a transaction, and returns the number of its writes.
+func (s *memoryBoardSet) applyTransaction(tx Transaction) (writes int) {
+	writes = len(tx.DeletedDays)
 	for _, change := range tx.Changes {
-		contradictions = append(contradictions, s.change(change)...)
+		writes += s.change(tx.Config, change)
 	}
 	for _, day := range tx.DeletedDays {
 		for _, kind := range Kinds() {
@@ -326,10 +317,11 @@ func (s *memoryBoardSet) applyTransaction(tx Transaction) (contradictions []stri
 		panic(err)
 	}
 	s.state.Version, s.state.Loading = tx.Version, tx.Loading
-	return contradictions
+	return writes
 }
 
-func (s *memoryBoardSet) change(change Change) (contradictions []string) {
+// change applies a change. It counts each entry and each added or removed member as one write.
+func (s *memoryBoardSet) change(cfg Config, change Change) (writes int) {
 	board := change.Board
 	if s.boards[board] == nil {
 		s.boards[board], s.rankings[board] = map[string]BoardEntry{}, map[Order]map[string]float64{}
@@ -337,27 +329,27 @@ func (s *memoryBoardSet) change(change Change) (contradictions []string) {
 	if change.AsOf > 0 {
 		s.asOf[board] = change.AsOf
 	}
-	for _, entry := range change.PutEntries {
-		s.boards[board][entry.ID] = entry
-	}
-	for _, id := range change.RemovedIDs {
-		delete(s.boards[board], id)
-	}
-	for order, members := range change.RemovedMembers {
-		for _, member := range members {
-			if _, exists := s.rankings[board][order][member]; !exists {
-				contradictions = append(contradictions, fmt.Sprintf("%v by %s: the removed member %s does not exist", board, order, member))
+	for _, entry := range change.Entries {
+		former := s.boards[board][entry.ID].Member()
+		for _, members := range s.rankings[board] {
+			if _, isRanked := members[former]; isRanked {
+				delete(members, former)
+				writes++
 			}
-			delete(s.rankings[board][order], member)
+		}
+		writes++
+		if entry.Aggregates.Matches == 0 {
+			delete(s.boards[board], entry.ID)
+			continue
+		}
+		s.boards[board][entry.ID] = entry
+		for order, key := range cfg.keys(entry.Aggregates) {
+			if s.rankings[board][order] == nil {
+				s.rankings[board][order] = map[string]float64{}
+			}
+			s.rankings[board][order][entry.Member()] = key
+			writes++
 		}
 	}
-	for order, members := range change.AddedMembers {
-		if s.rankings[board][order] == nil {
-			s.rankings[board][order] = map[string]float64{}
-		}
-		for _, ranked := range members {
-			s.rankings[board][order][ranked.Member] = ranked.Key
-		}
-	}
-	return contradictions
+	return writes
 }

@@ -28,12 +28,13 @@ type planner struct {
 	entries   map[entryKey]BoardEntry // those that the changes need; entries of no holder are missing
 	txs       []Transaction
 
-	// The open transaction. Before it, the changed entries were as in entriesBefore.
-	isOpen        bool
-	entriesBefore map[entryKey]BoardEntry
-	changedKeys   []entryKey      // keys of entriesBefore, in the order of their first change
-	asOf          map[Board]int64 // commit time of the newest result, epoch ms
-	writeCount    int             // reserved writes, at most maxTransactionWrites
+	// The open transaction.
+	isOpen     bool
+	isChanged  map[entryKey]bool
+	changes    []Change        // entries have only ids until the transaction is closed
+	indexes    map[Board]int   // of changes
+	asOf       map[Board]int64 // commit time of the newest result, epoch ms
+	writeCount int             // reserved writes, at most maxTransactionWrites
 }
 
 // writesPerEntry is the maximum number of writes for a change of one entry: the entry, and a
@@ -59,7 +60,7 @@ func (p *planner) reserveWrites(writes int) {
 	}
 	if !p.isOpen {
 		p.isOpen, p.writeCount = true, 0
-		p.entriesBefore, p.changedKeys, p.asOf = map[entryKey]BoardEntry{}, nil, map[Board]int64{}
+		p.isChanged, p.changes, p.indexes, p.asOf = map[entryKey]bool{}, nil, map[Board]int{}, map[Board]int64{}
 	}
 	p.writeCount += writes
 }
@@ -67,9 +68,14 @@ func (p *planner) reserveWrites(writes int) {
 // setEntry stores an entry as it is after a change, or removes it if it has no match.
 func (p *planner) setEntry(board Board, after BoardEntry) {
 	key := entryKey{board, after.ID}
-	if _, isChanged := p.entriesBefore[key]; !isChanged {
-		p.entriesBefore[key] = p.entries[key]
-		p.changedKeys = append(p.changedKeys, key)
+	if !p.isChanged[key] {
+		p.isChanged[key] = true
+		i, isKnown := p.indexes[board]
+		if !isKnown {
+			i = len(p.changes)
+			p.indexes[board], p.changes = i, append(p.changes, Change{Board: board})
+		}
+		p.changes[i].Entries = append(p.changes[i].Entries, BoardEntry{ID: after.ID})
 	}
 	if after.Aggregates.Matches > 0 {
 		p.entries[key] = after
@@ -84,7 +90,16 @@ func (p *planner) closeTransaction() {
 		return
 	}
 	tx := p.state.nextTransaction(p.plannedAt)
-	tx.Changes = p.changes()
+	for i := range p.changes {
+		change := &p.changes[i]
+		change.AsOf = p.asOf[change.Board]
+		for j, entry := range change.Entries {
+			if after, exists := p.entries[entryKey{change.Board, entry.ID}]; exists {
+				change.Entries[j] = after
+			}
+		}
+	}
+	tx.Config, tx.Changes = p.cfg, p.changes
 	p.state.Version = tx.Version
 	p.txs = append(p.txs, tx)
 	p.isOpen = false
@@ -96,47 +111,4 @@ func (s BoardSetState) nextTransaction(now int64) Transaction {
 	tx := Transaction{ExpectedVersion: s.Version, Version: rand.Text(), Loading: s.Loading, PlannedAt: now, Progress: s.Progress}
 	tx.Rolling = maps.Clone(s.Rolling)
 	return tx
-}
-
-// changes groups the changed entries by board. The boards are in the order of their first
-// change.
-func (p *planner) changes() []Change {
-	var changes []Change
-	indexes := map[Board]int{}
-	for _, key := range p.changedKeys {
-		i, known := indexes[key.board]
-		if !known {
-			i = len(changes)
-			indexes[key.board] = i
-			changes = append(changes, Change{
-				Board: key.board, AsOf: p.asOf[key.board],
-				RemovedMembers: map[Order][]string{}, AddedMembers: map[Order][]RankedMember{},
-			})
-		}
-		p.addEntryChange(&changes[i], p.entriesBefore[key], p.entries[key])
-	}
-	return changes
-}
-
-// addEntryChange adds the change of one entry from before to after. Each is the zero
-// BoardEntry if the board does not have the entry at that time.
-func (p *planner) addEntryChange(change *Change, before, after BoardEntry) {
-	switch {
-	case after.Newest > 0:
-		change.PutEntries = append(change.PutEntries, after)
-	case before.Newest > 0:
-		change.RemovedIDs = append(change.RemovedIDs, before.ID)
-	}
-	if before.Newest > 0 {
-		member := before.Member()
-		for order := range p.cfg.keys(before.Aggregates) {
-			change.RemovedMembers[order] = append(change.RemovedMembers[order], member)
-		}
-	}
-	if after.Newest > 0 {
-		member := after.Member()
-		for order, key := range p.cfg.keys(after.Aggregates) {
-			change.AddedMembers[order] = append(change.AddedMembers[order], RankedMember{Key: key, Member: member})
-		}
-	}
 }

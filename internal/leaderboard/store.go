@@ -58,19 +58,17 @@ type Transaction struct {
 	Loading         bool   // true: more sums must be loaded
 	PlannedAt       int64  // epoch ms; time of planning; Sweep finds abandoned board sets by it
 	Progress
+	Config      Config // ranks the changed entries
 	Changes     []Change
 	DeletedDays []string // days whose own boards are deleted
 }
 
-// Change is what a transaction changes on one board. RemovedMembers are removed from the
-// rankings before AddedMembers are added.
+// Change is what a transaction changes on one board. The store derives the members of rankings
+// from the entries before and after.
 type Change struct {
-	Board          Board
-	AsOf           int64        // commit time of the newest result, epoch ms; 0: unchanged
-	PutEntries     []BoardEntry // entries to add or replace
-	RemovedIDs     []string     // ids of entries to remove
-	RemovedMembers map[Order][]string
-	AddedMembers   map[Order][]RankedMember
+	Board   Board
+	AsOf    int64        // commit time of the newest result, epoch ms; 0: unchanged
+	Entries []BoardEntry // changed entries, each once; one without a match is removed
 }
 
 // BoardSetStore manages the board sets of each game.

@@ -29,77 +29,60 @@ func (s *Boards) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs 
 	return wrap("commit leaderboards", err)
 }
 
+// maxChangeEntries is the number of entries that board_commit.lua accepts for one change.
+const maxChangeEntries = 400
+
 func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) (scriptCall, error) {
-	writes := newWriteList(stateKey(boardSet), tx.ExpectedVersion, tx.Version)
+	orders, changes := tx.Config.RankingOrders(), 0
+	call := scriptCall{keys: []string{stateKey(boardSet), boardsKey(boardSet)}, args: []any{tx.ExpectedVersion, tx.Version, len(orders), 0}}
 	for _, change := range tx.Changes {
-		writes.addWrite("SADD", boardsKey(boardSet), boardName(change.Board))
-		writes.addChange(keysFor(boardSet, change.Board), change)
+		for entries := range slices.Chunk(change.Entries, maxChangeEntries) {
+			change.Entries = entries
+			call.addChange(boardSet, change, orders, tx.Config)
+			changes++
+		}
 	}
-	for _, day := range tx.DeletedDays {
-		writes.addDayDeletion(boardSet, day)
-	}
+	call.args[3] = changes
+	call.addDeletions(boardSet, tx.DeletedDays)
 	state, err := stateFields(tx.Progress, tx.Loading, tx.PlannedAt)
-	writes.addWrite("HSET", stateKey(boardSet), state...)
-	return writes.call, err
+	call.args = append(call.args, state...)
+	return call, err
 }
 
-// writeList collects the writes of a transaction as arguments for board_commit.lua.
-type writeList struct {
-	call    scriptCall
-	indexes map[string]int // index of a key in KEYS, from 1
-}
-
-func newWriteList(state string, versions ...any) *writeList {
-	return &writeList{call: scriptCall{keys: []string{state}, args: versions}, indexes: map[string]int{state: 1}}
-}
-
-func (w *writeList) addWrite(command, key string, args ...any) {
-	if w.indexes[key] == 0 {
-		w.call.keys = append(w.call.keys, key)
-		w.indexes[key] = len(w.call.keys)
+// addChange adds the keys and arguments of a change.
+func (c *scriptCall) addChange(boardSet leaderboard.BoardSet, change leaderboard.Change, orders []leaderboard.Order, cfg leaderboard.Config) {
+	keys := keysFor(boardSet, change.Board)
+	c.keys = append(c.keys, keys.entriesKey(), keys.metaKey())
+	for _, order := range orders {
+		c.keys = append(c.keys, keys.rankingKey(order))
 	}
-	w.call.args = append(w.call.args, command, w.indexes[key], len(args))
-	w.call.args = append(w.call.args, args...)
-}
-
-// maxWriteArgs is the number of arguments that board_commit.lua accepts for one write. It is even,
-// so that addInChunks does not split pairs.
-const maxWriteArgs = 1000
-
-// addInChunks adds writes with at most maxWriteArgs arguments each. It adds none without
-// arguments.
-func (w *writeList) addInChunks(command, key string, args []any) {
-	for chunk := range slices.Chunk(args, maxWriteArgs) {
-		w.addWrite(command, key, chunk...)
-	}
-}
-
-func (w *writeList) addChange(keys boardKeyPrefix, change leaderboard.Change) {
-	put := make([]any, 0, 2*len(change.PutEntries))
-	for _, entry := range change.PutEntries {
-		put = append(put, entry.ID, packEntry(entry))
-	}
-	w.addInChunks("HSET", keys.entriesKey(), put)
-	w.addInChunks("HDEL", keys.entriesKey(), appendTexts(nil, change.RemovedIDs))
-	if change.AsOf > 0 {
-		w.addWrite("HSET", keys.metaKey(), "as_of", change.AsOf)
-	}
-	for _, order := range leaderboard.Orders() {
-		added := make([]any, 0, 2*len(change.AddedMembers[order]))
-		for _, ranked := range change.AddedMembers[order] {
-			added = append(added, formatKey(ranked.Key), ranked.Member)
+	c.args = slices.Grow(c.args, 3+len(change.Entries)*(2+len(orders)))
+	c.args = append(c.args, boardName(change.Board), change.AsOf, len(change.Entries))
+	for _, entry := range change.Entries {
+		packed := ""
+		if entry.Aggregates.Matches > 0 {
+			packed = packEntry(entry)
 		}
-		w.addInChunks("ZREM", keys.rankingKey(order), appendTexts(nil, change.RemovedMembers[order]))
-		w.addInChunks("ZADD", keys.rankingKey(order), added)
+		c.args = append(c.args, entry.ID, packed)
+		for _, order := range orders {
+			var key any = ""
+			if packed != "" && leaderboard.Rankable(order, entry.Aggregates, cfg.MinAnswers) {
+				key = leaderboard.Key(order, entry.Aggregates, cfg.Weights)
+			}
+			c.args = append(c.args, key)
+		}
 	}
 }
 
-func (w *writeList) addDayDeletion(boardSet leaderboard.BoardSet, day string) {
-	for _, kind := range leaderboard.Kinds() {
-		board := leaderboard.Board{Kind: kind, Span: day}
-		for _, key := range keysFor(boardSet, board).allKeys() {
-			w.addWrite("UNLINK", key)
+// addDeletions adds the keys and names of the boards of deleted days.
+func (c *scriptCall) addDeletions(boardSet leaderboard.BoardSet, days []string) {
+	var names []any
+	for _, day := range days {
+		for _, kind := range leaderboard.Kinds() {
+			board := leaderboard.Board{Kind: kind, Span: day}
+			c.keys = append(c.keys, keysFor(boardSet, board).allKeys()...)
+			names = append(names, boardName(board))
 		}
-		w.addWrite("SREM", boardsKey(boardSet), boardName(board))
 	}
+	c.args = append(append(c.args, len(names)), names...)
 }

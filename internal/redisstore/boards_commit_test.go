@@ -24,7 +24,7 @@ func TestATransactionWritesEntriesAndProgress(t *testing.T) {
 		board := players("all")
 		fixture.begin(t, "a")
 		oldEntries := manyEntries(3)
-		first := fixture.transaction(10, fixture.addEntries(board, oldEntries...))
+		first := fixture.transaction(10, put(board, oldEntries...))
 		first.Rolling = map[lb.Window]lb.RollingBoards{
 			"2d": {FirstDays: [2]string{"2026-11-19", "2026-11-20"}, Served: 1},
 			"7d": {FirstDays: [2]string{"2026-11-14", "2026-11-15"}, Cursor: [2]int64{0, 200}},
@@ -36,11 +36,8 @@ func TestATransactionWritesEntriesAndProgress(t *testing.T) {
 		}
 		// One entry changes, one is removed, one stays. A team with the same id is another entry.
 		moved := lb.BoardEntry{ID: "p0000", Newest: 11, Aggregates: newAggregates(9)}
-		change := fixture.removeEntries(board, oldEntries[0], oldEntries[1])
-		change.RemovedIDs = []string{"p0001"}
-		additions := fixture.addEntries(board, moved)
-		change.PutEntries, change.AddedMembers = additions.PutEntries, additions.AddedMembers
-		fixture.commit(t, fixture.transaction(11, change, fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "all"}, oldEntries[2])))
+		change := put(board, moved, lb.BoardEntry{ID: "p0001"})
+		fixture.commit(t, fixture.transaction(11, change, put(lb.Board{Kind: lb.Teams, Span: "all"}, oldEntries[2])))
 		want := lb.EntryResult{Found: []lb.BoardEntry{moved, oldEntries[2]}}
 		if got := fixture.readEntries(t, board, "p0000", "p0001", "nobody", "p0002"); !reflect.DeepEqual(got, want) {
 			t.Fatalf("read the entries %+v, want %+v", got, want)
@@ -55,16 +52,16 @@ func TestATransactionWritesEntriesAndProgress(t *testing.T) {
 func TestATransactionOnAnotherVersionDoesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		boardSet := fixture.begin(t, "a")
-		first := fixture.transaction(10, fixture.addEntries(players("all"), manyEntries(3)...))
+		first := fixture.transaction(10, put(players("all"), manyEntries(3)...))
 		fixture.commit(t, first)
-		second := fixture.transaction(11, fixture.removeEntries(players("all"), manyEntries(1)...))
+		second := fixture.transaction(11, remove(players("all"), manyEntries(1)...))
 		fixture.commit(t, second)
 		if err := fixture.Commit(t.Context(), boardSet, []lb.Transaction{second}); err != nil {
 			t.Fatalf("a repeated transaction: %v", err)
 		}
-		strayTx := fixture.transaction(12, fixture.removeEntries(players("all"), manyEntries(3)...))
+		strayTx := fixture.transaction(12, remove(players("all"), manyEntries(3)...))
 		strayTx.ExpectedVersion = "elsewhere"
-		txAfterStray := fixture.transaction(13, fixture.removeEntries(players("all"), manyEntries(3)...))
+		txAfterStray := fixture.transaction(13, remove(players("all"), manyEntries(3)...))
 		txAfterStray.ExpectedVersion = strayTx.Version
 		for _, txs := range [][]lb.Transaction{{first}, {strayTx}, {strayTx, txAfterStray}} {
 			if err := fixture.Commit(t.Context(), boardSet, txs); !errors.Is(err, lb.ErrStale) {
@@ -86,7 +83,7 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		boardSet := fixture.begin(t, "a")
 		entries := manyEntries(1234)
-		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("all"), entries...)))
+		fixture.commit(t, fixture.transaction(10, put(players("all"), entries...)))
 		for from := int64(0); from < 1234; from += 500 {
 			got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 500)
 			if err != nil {
@@ -100,7 +97,7 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 		if got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), 1234, 500); err != nil || len(got) != 0 {
 			t.Fatalf("members after the last: %+v, %v", got, err)
 		}
-		fixture.commit(t, fixture.transaction(11, fixture.removeEntries(players("all"), entries...)))
+		fixture.commit(t, fixture.transaction(11, remove(players("all"), entries...)))
 		if got := fixture.readEntries(t, players("all"), "p0000"); got.BoardSize != 0 || got.Found != nil {
 			t.Fatalf("read the entries %+v of an empty board", got)
 		}
@@ -111,7 +108,7 @@ func TestTheBoardsOfADayAreDeleted(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		fixture.begin(t, "a")
 		keysBefore := len(fixture.allKeys(t))
-		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("2026-11-20"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "2026-11-20"}, manyEntries(2)...)))
+		fixture.commit(t, fixture.transaction(10, put(players("2026-11-20"), manyEntries(3)...), put(lb.Board{Kind: lb.Teams, Span: "2026-11-20"}, manyEntries(2)...)))
 		tx := fixture.transaction(11)
 		tx.DeletedDays = []string{"2026-11-20"}
 		fixture.commit(t, tx)
@@ -133,7 +130,7 @@ func TestACorruptBoardSetIsNotRead(t *testing.T) {
 				}
 			}
 		}
-		tx := fixture.transaction(11, fixture.addEntries(players("all"), lb.BoardEntry{ID: "p0001", Newest: 11, Aggregates: newAggregates(5)}))
+		tx := fixture.transaction(11, put(players("all"), lb.BoardEntry{ID: "p0001", Newest: 11, Aggregates: newAggregates(5)}))
 		if err := fixture.Commit(t.Context(), boardSet, []lb.Transaction{tx}); err == nil || errors.Is(err, lb.ErrStale) {
 			t.Fatalf("the transaction did not fail: %v", err)
 		}

@@ -66,7 +66,7 @@ func (s *storeFixture) begin(t *testing.T, id string) lb.BoardSet {
 func (s *storeFixture) transaction(pos int64, changes ...lb.Change) lb.Transaction {
 	tx := lb.Transaction{
 		ExpectedVersion: s.lastState.Version, Version: fmt.Sprintf("%s-%d", s.lastState.ID, pos), PlannedAt: 2000,
-		Progress: s.lastState.Progress, Changes: changes,
+		Progress: s.lastState.Progress, Config: s.cfg, Changes: changes,
 	}
 	tx.Watermark = lb.Watermark{Epoch: "e1", Pos: pos, RowID: fmt.Sprint("r", pos), Day: "2026-11-21"}
 	tx.FirstDay, tx.OldestDay = "2026-11-20", "2026-11-20"
@@ -103,32 +103,21 @@ func (s *storeFixture) served(t *testing.T) lb.BoardSetState {
 func (s *storeFixture) publishWith(t *testing.T, board lb.Board, entries ...lb.BoardEntry) lb.BoardSet {
 	t.Helper()
 	boardSet := s.begin(t, "first")
-	s.commit(t, s.transaction(10, s.addEntries(board, entries...)))
+	s.commit(t, s.transaction(10, put(board, entries...)))
 	s.publish(t)
 	return boardSet
 }
 
-// addEntries returns the change that adds entries to a board.
-func (s *storeFixture) addEntries(board lb.Board, entries ...lb.BoardEntry) lb.Change {
-	change := lb.Change{Board: board, AsOf: 5000, PutEntries: entries, AddedMembers: map[lb.Order][]lb.RankedMember{}}
-	for _, entry := range entries {
-		for _, order := range s.cfg.RankingOrders() {
-			if lb.Rankable(order, entry.Aggregates, s.cfg.MinAnswers) {
-				change.AddedMembers[order] = append(change.AddedMembers[order], lb.RankedMember{Key: lb.Key(order, entry.Aggregates, s.cfg.Weights), Member: entry.Member()})
-			}
-		}
-	}
-	return change
+// put returns the change that adds or replaces entries.
+func put(board lb.Board, entries ...lb.BoardEntry) lb.Change {
+	return lb.Change{Board: board, AsOf: 5000, Entries: entries}
 }
 
-// removeEntries returns the change that removes entries.
-func (s *storeFixture) removeEntries(board lb.Board, entries ...lb.BoardEntry) lb.Change {
-	change := lb.Change{Board: board, RemovedMembers: map[lb.Order][]string{}}
+// remove returns the change that removes entries.
+func remove(board lb.Board, entries ...lb.BoardEntry) lb.Change {
+	change := lb.Change{Board: board}
 	for _, entry := range entries {
-		change.RemovedIDs = append(change.RemovedIDs, entry.ID)
-		for _, order := range s.cfg.RankingOrders() {
-			change.RemovedMembers[order] = append(change.RemovedMembers[order], entry.Member())
-		}
+		change.Entries = append(change.Entries, lb.BoardEntry{ID: entry.ID})
 	}
 	return change
 }

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	lb "laststand/internal/leaderboard"
@@ -17,11 +18,17 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 		entries := manyEntries(3)
 		entries[2].Aggregates = lb.Aggregates{Score: 7, Matches: 1, Asked: 3} // too few questions for the orders accuracy and time
 		// ghost is ranked but has no entry.
-		rankedOnly := fixture.addEntries(players("all"), lb.BoardEntry{ID: "ghost", Newest: 9, Aggregates: newAggregates(1)})
-		rankedOnly.PutEntries = nil
-		tx := fixture.transaction(10, fixture.addEntries(players("all"), entries...), rankedOnly)
+		ghost := lb.BoardEntry{ID: "ghost", Newest: 9, Aggregates: newAggregates(1)}
+		tx := fixture.transaction(10, put(players("all"), append(entries, ghost)...))
 		tx.Rolling = map[lb.Window]lb.RollingBoards{"7d": {FirstDays: [2]string{"2026-11-14", "2026-11-15"}}}
 		fixture.commit(t, tx)
+		for _, key := range fixture.allKeys(t) {
+			if strings.HasSuffix(key, ":parts") {
+				if err := fixture.rdb.HDel(t.Context(), key, ghost.ID).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 		requests := []lb.EntryRequest{
 			{Board: players("all"), IDs: []string{"p0002", "nobody", "p0000", "ghost"}},
 			{Board: players("7d.0"), IDs: []string{"p0000"}},

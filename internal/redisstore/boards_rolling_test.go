@@ -37,7 +37,7 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 			fixture.commit(t, tx)
 		}
 		boards := lb.RollingBoards{FirstDays: [2]string{"2026-11-14", "2026-11-15"}}
-		commitRolling(10, boards, fixture.addEntries(players("7d.0"), manyEntries(3)...), fixture.addEntries(players("7d.1"), manyEntries(2)...), fixture.addEntries(players("2d.0"), manyEntries(1)...))
+		commitRolling(10, boards, put(players("7d.0"), manyEntries(3)...), put(players("7d.1"), manyEntries(2)...), put(players("2d.0"), manyEntries(1)...))
 		for range 2 {
 			check(otherStore, 3, "2026-11-14", "7d")
 			check(otherStore, 1, "2026-11-19", "2d")
@@ -46,7 +46,7 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 		commitRolling(11, boards)
 		check(otherStore, 2, "2026-11-15", "7d")
 		boards.Cursor[0] = 2
-		commitRolling(12, boards, fixture.removeEntries(players("7d.0"), manyEntries(2)...))
+		commitRolling(12, boards, remove(players("7d.0"), manyEntries(2)...))
 		check(otherStore, 2, "2026-11-15", "7d")
 		boards = lb.RollingBoards{FirstDays: [2]string{"2026-11-16", "2026-11-15"}}
 		commitRolling(13, boards)

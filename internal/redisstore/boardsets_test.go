@@ -23,7 +23,7 @@ func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
 		if state := fixture.served(t); state.ID != "first" || state.Version != first.Version || state.PendingBuild != "second" {
 			t.Fatalf("served %+v", state)
 		}
-		fixture.commit(t, fixture.transaction(12, fixture.addEntries(players("all"), manyEntries(5)...)))
+		fixture.commit(t, fixture.transaction(12, put(players("all"), manyEntries(5)...)))
 		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 3 {
 			t.Fatalf("read %d, %v, before the board set is published", slice.Total, err)
 		}
@@ -148,7 +148,7 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		keysBefore := fixture.allKeys(t)
 		old := fixture.cfg
 		fixture.begin(t, "abandoned-1") // it is replaced while it is loading, so its progress does not list its boards
-		tx := fixture.transaction(12, fixture.addEntries(players("2026-10-01"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
+		tx := fixture.transaction(12, put(players("2026-10-01"), manyEntries(3)...), put(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
 		tx.Loading, tx.Progress = true, lb.Progress{}
 		fixture.commit(t, tx)
 		fixture.begin(t, "abandoned-2")
@@ -170,7 +170,7 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		}
 		fixture.cfg = old
 		fixture.begin(t, "third")
-		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("all"), manyEntries(3)...)))
+		fixture.commit(t, fixture.transaction(10, put(players("all"), manyEntries(3)...)))
 		sweep(2001) // keeps the board set that is being built
 		fixture.publish(t)
 		if served := fixture.served(t); served.ID != "third" {
