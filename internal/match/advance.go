@@ -54,7 +54,7 @@ func (a *advancer) advanceDue(local *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	err := a.advance(ctx, local, local.knownView())
-	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
+	if err == nil || isGone(err) || errors.Is(err, ErrAbandoned) {
 		return
 	}
 	a.Logger.Warn("match step failed; retrying", "match", local.plan.ID, "error", err)

@@ -6,15 +6,21 @@ import (
 )
 
 // handleLoss ends a local match that the store has lost completely or partly,
-// and returns the error. It returns other errors unchanged.
+// and returns the error. It returns other errors unchanged. A match that this node cannot read is
+// not lost: other nodes may continue it, and one that no node can read is removed later.
 func (a *advancer) handleLoss(ctx context.Context, local *localMatch, err error) error {
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case isGone(err):
 		a.handleMissing(local)
 	case errors.Is(err, ErrAbandoned):
 		return a.abandon(ctx, local)
 	}
 	return err
+}
+
+// isGone reports whether the store has no such match. An ErrUnreadable match is not gone.
+func isGone(err error) bool {
+	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnreadable)
 }
 
 // handleMissing releases a match that the store no longer has. If the match was
@@ -53,7 +59,7 @@ func (a *advancer) abandon(ctx context.Context, local *localMatch) error {
 		if applied {
 			a.armTimer(local)
 		}
-		if errors.Is(err, ErrNotFound) {
+		if isGone(err) {
 			a.handleMissing(local)
 		}
 		if err != nil {

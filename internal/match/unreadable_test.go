@@ -46,6 +46,31 @@ func TestUnreadableMatchCountsAsMissing(t *testing.T) {
 	})
 }
 
+// A node that holds a match and cannot read it for a while does not end it.
+func TestHeldMatchSurvivesUnreadableReads(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		session := n.openSession(ada)
+		plan := n.startDuel(c, 2)
+		c.passUntil(plan, PhaseOpen, 0)
+		n.store.setFault(func(method, _ string) fault {
+			if method == "Read" {
+				return unreadableMatch
+			}
+			return noFault
+		})
+		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: n.openSession(bob)}); !errors.Is(err, ErrUnreadable) {
+			c.Errorf("a sync: %v", err)
+		}
+		n.store.setFault(nil)
+		if n := testutil.ToFloat64(n.metrics.ends.WithLabelValues(string(Duel), string(ReasonAbandoned))); n != 0 {
+			c.Errorf("%v matches ended as abandoned", n)
+		}
+		c.passUntil(plan, PhaseOver, 1)
+		c.checkReceivedLog(plan, session, 0)
+	})
+}
+
 // A text that is not a match id is not looked up in the store.
 func TestMalformedMatchIDIsNotLookedUp(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
