@@ -19,6 +19,9 @@ import (
 // readyPollInterval is the time between two checks of Await.
 const readyPollInterval = 10 * time.Millisecond
 
+// ErrNoGame means that no game with a name is configured at this node.
+var ErrNoGame = errors.New("no such game")
+
 // ErrNotBuilt means that at least one game has no complete boards yet.
 var ErrNotBuilt = errors.New("leaderboards are not built yet")
 
@@ -63,7 +66,7 @@ func (a *Applier) Run(ctx context.Context) error {
 
 // withGame calls work with the boards of a game. Its errors say what failed.
 func (a *Applier) withGame(game, task string, work func(*gameBoards) error) error {
-	err := errors.New("no such game")
+	err := ErrNoGame
 	if boards, isKnown := a.games[game]; isKnown {
 		err = work(boards)
 	}

@@ -22,6 +22,9 @@ type Result struct {
 	// Paged reports that the standings are not in the result. They stay with
 	// the match and are read in pages.
 	Paged bool `json:"paged,omitempty"`
+	// Undecodable is the stored text of a result that no program can decode, "" for others. The
+	// other fields may be missing, except Match.
+	Undecodable string `json:"undecodable,omitempty"`
 	// Rules are nil in a result of a program before this field.
 	Rules *Rules `json:"rules,omitempty"`
 
@@ -31,7 +34,9 @@ type Result struct {
 
 // IsComplete reports whether the result contains the standings, as the ledger
 // requires.
-func (r Result) IsComplete() bool { return !r.Paged || len(r.Standings) > 0 }
+func (r Result) IsComplete() bool {
+	return r.Undecodable == "" && (!r.Paged || len(r.Standings) > 0)
+}
 
 // TeamResult is the result of one team.
 type TeamResult struct {

@@ -87,6 +87,9 @@ func decodeResult(t taskqueue.Task, payload json.RawMessage) (result match.Resul
 	if err := json.Unmarshal(payload, &result); err != nil {
 		return result, fmt.Errorf("%w: %w", ErrBadPayload, err)
 	}
+	if result.Undecodable != "" {
+		return result, fmt.Errorf("%w: %w", ErrBadPayload, errUndecodable)
+	}
 	if result.Match != t.Key || result.Game != t.Game {
 		return result, fmt.Errorf("%w: it must be of match %s and game %s", ErrBadPayload, t.Key, t.Game)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,6 +259,32 @@ func TestUnreadableResultBecomesDeadLetter(t *testing.T) {
 		})
 		if n := env.failureCount(t, reasonRefused); n != maxRefusals {
 			t.Errorf("counted %v times", n)
+		}
+		stop()
+	})
+}
+
+// A result whose text cannot be decoded becomes a dead letter with that text. Other results
+// are settled, and a game is not on hold.
+func TestUndecodableResultBecomesDeadLetter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		service, stop := env.start(t, nil)
+		env.withLock(func() { env.pending["m0"] = match.Result{Match: "m0", Game: "demo", Undecodable: "{broken"} })
+		env.endMatch("m1")
+		time.Sleep(time.Minute)
+		env.withLock(func() {
+			letter := env.deadLetters["m0"]
+			if letter == nil || !strings.Contains(string(letter.Payload), `"undecodable":"{broken"`) || len(env.pending) != 0 || !env.inLedger["m1"] {
+				t.Fatalf("%+v, pending %v", letter, env.pending)
+			}
+		})
+		if n := env.failureCount(t, reasonUndecodable); n != maxRefusals {
+			t.Errorf("counted %v times", n)
+		}
+		if letter, err := service.Requeue(t.Context(), "m0"); err != nil || letter.State != taskqueue.StateDead || env.inLedger["m0"] {
+			t.Errorf("requeued: %+v, %v", letter, err)
 		}
 		stop()
 	})

@@ -14,6 +14,7 @@ const (
 	reasonStopped      = "stopped"      // the same, for the end of the process
 	reasonUnavailable  = "unavailable"  // a commit while the ledger was down
 	reasonRefused      = "refused"      // a result that the ledger refuses for its own fault
+	reasonUndecodable  = "undecodable"  // a pending result whose text cannot be decoded: a dead letter in the end
 	reasonUnexpected   = "unexpected"   // a result that the ledger refuses with an unknown error, which is no outage
 	reasonHeld         = "held"         // a result of a game whose results are refused one after another: left to a later sweep
 	reasonPending      = "pending"      // committed or dead, and still pending; or a failed sweep
@@ -36,7 +37,7 @@ func newMetrics(registerer prometheus.Registerer, queued func() float64) *metric
 		settled: factory.Counter("results_total", "Results that this node committed to the ledger, each counted by one node only."),
 		dead:    factory.Counter("dead_letters_total", "Results that this node moved to the dead letters because the ledger refused them."),
 		failures: factory.CountersOf("failures_total", "Failures of settlement by reason; no result is lost.", "reason",
-			reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonLeaderboards, reasonNotification),
+			reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUndecodable, reasonUnexpected, reasonHeld, reasonPending, reasonLeaderboards, reasonNotification),
 		batch:   factory.Histogram("batch_size", "Results per commit.", prometheus.ExponentialBuckets(1, 2, 10)),
 		seconds: factory.Histogram("commit_duration_seconds", "Duration of a commit.", prometheus.ExponentialBuckets(0.0005, 2, 15)),
 	}

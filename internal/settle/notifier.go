@@ -2,10 +2,12 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/timer"
 )
@@ -65,7 +67,8 @@ func (n *notifier) runOutbox(workCtx context.Context, game string, outbox <-chan
 }
 
 // applyLeaderboards applies the game's ledger to the leaderboards. It retries until
-// that succeeds or the work context ends, and reports whether it succeeded.
+// that succeeds or the work context ends, and reports whether it succeeded. A game that was removed
+// from the configuration has no leaderboards.
 func (n *notifier) applyLeaderboards(workCtx context.Context, game string) bool {
 	var wait backoff
 	for workCtx.Err() == nil {
@@ -76,6 +79,10 @@ func (n *notifier) applyLeaderboards(workCtx context.Context, game string) bool 
 			return true
 		}
 		n.metrics.countFailures(reasonLeaderboards, 1)
+		if errors.Is(err, leaderboard.ErrNoGame) {
+			n.config.Logger.Warn("results of a game that is not configured are in the ledger only", "game", game)
+			return false
+		}
 		if wait == 0 {
 			n.config.Logger.Warn("leaderboard apply failed; the server notifies the players after the next apply", "game", game, "error", err)
 		}

@@ -27,7 +27,10 @@ type refusedResult struct {
 
 func (r refusedResult) isKnown() bool { return !r.retryAt.IsZero() }
 
-var errIncomplete = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
+var (
+	errIncomplete  = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
+	errUndecodable = errors.New("its stored text cannot be decoded; repair the field undecodable, and make it the payload")
+)
 
 // recordRefusal remembers a refused result for a later sweep. A result that is refused for its
 // own fault becomes a dead letter at the maxRefusals-th refusal, and recordRefusal
@@ -38,11 +41,15 @@ var errIncomplete = errors.New("its standings are gone from Redis or cannot be r
 // Each node counts its own refusals. It remembers at most QueueSize
 // refused results. The refusals of other results are not counted until there is room.
 func (s *Service) recordRefusal(workCtx context.Context, result match.Result, cause error) (isDead bool) {
-	isIncomplete := errors.Is(cause, errIncomplete)
+	isUndecodable := errors.Is(cause, errUndecodable)
+	isIncomplete := isUndecodable || errors.Is(cause, errIncomplete)
 	isOwnFault := isIncomplete || s.IsRefusal(cause)
 	isHeld := !isIncomplete && s.holds.record(result, cause, isOwnFault, s.Logger)
 	reason := reasonUnexpected
-	if isOwnFault {
+	switch {
+	case isUndecodable:
+		reason = reasonUndecodable
+	case isOwnFault:
 		reason = reasonRefused
 	}
 	s.metrics.countFailures(reason, 1)

@@ -108,6 +108,8 @@ func (s *Service) sweepPending(workCtx context.Context) (hasMore bool) {
 	for _, result := range page {
 		switch {
 		case !s.isDue(result):
+		case result.Undecodable != "": // another program may be able to decode it: retry, and a dead letter in the end
+			hasProgress = s.recordRefusal(workCtx, result, errUndecodable) || hasProgress
 		case !result.IsComplete(): // its standings are gone or unreadable: retry, and a dead letter in the end
 			hasProgress = s.recordRefusal(workCtx, result, errIncomplete) || hasProgress
 		default:

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
 )
@@ -426,6 +428,28 @@ func TestLeaderboardOutageOfOneGameDoesNotDelayOthers(t *testing.T) {
 		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
 		time.Sleep(10 * time.Second)
 		env.checkAllSettled(t, 2)
+		stop()
+	})
+}
+
+// The players of a game that was removed from the configuration are not notified. The results
+// do not wait for leaderboards that the game will never have.
+func TestGameWithoutLeaderboardsIsNotRetried(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.leaderboardsFault = func(string) error { return fmt.Errorf("apply: %w", leaderboard.ErrNoGame) }
+		service, stop := env.start(t, nil)
+		service.Offer(env.endMatch("m0"))
+		time.Sleep(time.Minute)
+		env.withLock(func() {
+			if len(env.pending) != 0 || env.notified["m0"] != 0 {
+				t.Errorf("pending %v, notified %v", env.pending, env.notified)
+			}
+		})
+		if n, skipped := env.failureCount(t, reasonLeaderboards), env.failureCount(t, reasonNotification); n != 1 || skipped != 1 {
+			t.Errorf("counted %v failures and %v players' results", n, skipped)
+		}
 		stop()
 	})
 }

@@ -87,6 +87,24 @@ func TestReadResultsObeysLimit(t *testing.T) {
 	})
 }
 
+// A result whose stored text is damaged is read with that text, so that it can be set aside.
+func TestReadResultsReturnsDamagedResults(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		m.applyStep(match.PhaseOver, 0)
+		if err := m.client.HSet(m.Context(), m.keys.result(), m.plan.ID, "{damaged").Err(); err != nil {
+			m.Fatal(err)
+		}
+		results := slices.DeleteFunc(m.pendingResults(1000), func(result match.Result) bool { return result.Match != m.plan.ID })
+		if len(results) != 1 || results[0].Undecodable != "{damaged" || results[0].IsComplete() {
+			m.Errorf("read %+v", results)
+		}
+		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
+			m.Error(err)
+		}
+		m.checkPending(false)
+	})
+}
+
 // Every key of a match expires. The exceptions are the indexes, which steps and
 // sweeps maintain, and results and answers, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {

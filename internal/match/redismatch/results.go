@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -68,10 +69,12 @@ func (r *Results) ReadResults(ctx context.Context, limit int) ([]match.Result, e
 			if len(results) == limit || standings >= maxStandingsPerRead {
 				break
 			}
-			if err := r.CompleteStandings(ctx, &result); err != nil {
-				errs = append(errs, err)
-				if !errors.Is(err, match.ErrNotFound) {
-					continue
+			if result.Undecodable == "" {
+				if err := r.CompleteStandings(ctx, &result); err != nil {
+					errs = append(errs, err)
+					if !errors.Is(err, match.ErrNotFound) {
+						continue
+					}
 				}
 			}
 			standings += len(result.Standings)
@@ -107,23 +110,21 @@ func (r *Results) countPending(ctx context.Context) ([]int64, error) {
 }
 
 // readResults reads about limit results of a partition, or all if there are
-// few.
+// few. A result that cannot be decoded has its text in Undecodable.
 func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
 	raw, _, err := r.client.HScan(ctx, partitionKeys(p).result(), 0, "", int64(limit)).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: results: %w", err)
 	}
 	results := make([]match.Result, 0, len(raw)/2)
-	var errs []error
-	for valueIndex := 1; valueIndex < len(raw); valueIndex += 2 {
+	for pair := range slices.Chunk(raw, 2) {
 		var result match.Result
-		if err := json.Unmarshal([]byte(raw[valueIndex]), &result); err != nil {
-			errs = append(errs, fmt.Errorf("redismatch: result of %s: %w", raw[valueIndex-1], err))
-			continue
+		if err := json.Unmarshal([]byte(pair[1]), &result); err != nil {
+			result = match.Result{Match: pair[0], Game: result.Game, Undecodable: pair[1]}
 		}
 		results = append(results, result)
 	}
-	return results, errors.Join(errs...)
+	return results, nil
 }
 
 // markSettledConcurrency is how many matches are marked at the same time. On a real
