@@ -59,20 +59,20 @@ func (a *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, a
 	if err := ctx.Err(); err != nil {
 		return failedCmd(ctx, err)
 	}
+	arguments := make([]any, 0, 3+len(keys)+len(args))
+	arguments = append(arguments, "evalsha", sha, len(keys))
+	for i := range keys {
+		arguments = append(arguments, &keys[i]) // a pointer needs no memory of its own
+	}
+	cmd := redis.NewCmd(ctx, append(arguments, args...)...)
 	defer a.waiting.Add(-1)
 	if a.waiting.Add(1) == 1 {
-		cmd := a.UniversalClient.EvalSha(ctx, sha, keys, args...)
-		if cmd.Err() != nil && ctx.Err() != nil {
+		err := a.Process(ctx, cmd)
+		if err != nil && ctx.Err() != nil {
 			return failedCmd(ctx, ctx.Err())
 		}
 		return cmd
 	}
-	arguments := make([]any, 0, 3+len(keys)+len(args))
-	arguments = append(arguments, "evalsha", sha, len(keys))
-	for _, key := range keys {
-		arguments = append(arguments, key)
-	}
-	cmd := redis.NewCmd(ctx, append(arguments, args...)...)
 	future := a.queue.Submit(ctx, cmd)
 	if err := future.WaitContext(ctx); err != nil && ctx.Err() != nil {
 		return failedCmd(ctx, ctx.Err()) // not cmd, because the queue may still write to it

@@ -57,8 +57,8 @@ func (x *Index) RemoveIndexEntries(ctx context.Context, id string) error {
 // its buzzer questions expire by themselves.
 func (x *Index) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
-	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.resultKeys()[1:]...)
-	removed, err := removeOrphanScript.Run(ctx, x.scripts, append(keyNames, k.playKeys()...), id, dueBefore, tombstoneTTLMS).Bool()
+	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.resultKeys(anyMode)[1:]...)
+	removed, err := removeOrphanScript.Run(ctx, x.scripts, append(keyNames, k.playKeys(anyMode)...), id, dueBefore, tombstoneTTLMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)
 	}

@@ -129,7 +129,7 @@ func TestEveryKeyExpires(t *testing.T) {
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return slices.Contains(m.keys.resultKeys(), key) == (ttl == -1)
+			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl == -1)
 		})
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
 			m.Fatal(err)

@@ -3,6 +3,8 @@ package redismatch
 import (
 	"hash/fnv"
 	"strconv"
+
+	"laststand/internal/match"
 )
 
 // Partitions is the number of hash tags over which the keys of all matches are
@@ -13,11 +15,11 @@ const Partitions = 256
 // partition.
 type keys struct{ tag, id, prefix string }
 
-func newKeys(match string) keys {
+func newKeys(id string) keys {
 	hash := fnv.New32a()
-	hash.Write([]byte(match))
+	hash.Write([]byte(id))
 	t := tag(int(hash.Sum32() % Partitions))
-	return keys{tag: t, id: match, prefix: "m:" + t + ":" + match}
+	return keys{tag: t, id: id, prefix: "m:" + t + ":" + id}
 }
 
 func (k keys) match() string     { return k.prefix }               // hash: the state
@@ -61,16 +63,27 @@ func (k keys) unsaved() string { return "unsaved:" + k.tag } // zset: settled ma
 // progressFields are the fields of a match in seq.
 func (k keys) progressFields() []string { return []string{k.id, k.id + "|v"} }
 
+// anyMode stands for the mode of a match that is not known.
+const anyMode match.Mode = ""
+
 // resultKeys are the keys that the ledger needs after the end of a match: for the
-// standings of a large arena, and for the answers.
-func (k keys) resultKeys() []string {
-	return []string{k.match(), k.plan(), k.totals(), k.seats(), k.rank(), k.answers()}
+// standings of a large arena, and for the answers. A duel has fewer. anyMode names all.
+func (k keys) resultKeys(mode match.Mode) []string {
+	names := []string{k.match(), k.plan(), k.totals(), k.answers()}
+	if mode != match.Duel {
+		names = append(names, k.seats(), k.rank())
+	}
+	return names
 }
 
 // playKeys are the other keys of a match. They are needed only while it is
 // played.
-func (k keys) playKeys() []string {
-	return []string{k.log(), k.roles(), k.banned(), k.teams(), k.top(), k.counts()}
+func (k keys) playKeys(mode match.Mode) []string {
+	names := []string{k.log()}
+	if mode != match.Duel {
+		names = append(names, k.roles(), k.banned(), k.teams(), k.top(), k.counts())
+	}
+	return names
 }
 
 // partitionKeys names the keys that the matches of a partition share.

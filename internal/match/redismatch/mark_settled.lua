@@ -19,9 +19,7 @@ if exists then
   end
 end
 for i = 8, #KEYS do
-  if redis.call('PTTL', KEYS[i]) == -1 then
-    redis.call('PEXPIRE', KEYS[i], ttl)
-  end
+  redis.call('PEXPIRE', KEYS[i], ttl, 'NX')
 end
 local result = redis.call('HGET', result_key, id)
 if not result then

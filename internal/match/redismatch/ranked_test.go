@@ -31,14 +31,14 @@ func TestLargeResultIsReadableUntilItExpires(t *testing.T) {
 		m.deletePlayKeys()
 		m.checkPages(players)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return slices.Contains(m.keys.resultKeys(), key) == (ttl == -1)
+			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl == -1)
 		})
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}); err != nil {
 			m.Fatal(err)
 		}
 		m.checkPages(players)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return slices.Contains(m.keys.resultKeys(), key) == (ttl > 47*time.Hour && ttl <= 48*time.Hour)
+			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl > 47*time.Hour && ttl <= 48*time.Hour)
 		})
 		m.releaseAnswers()
 		m.checkPages(players)
@@ -71,7 +71,7 @@ func TestIncompleteResultStaysReadable(t *testing.T) {
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID, Paged: true}}); err != nil {
 			m.Fatal(err)
 		}
-		for _, key := range m.keys.resultKeys() {
+		for _, key := range m.keys.resultKeys(m.plan.Mode) {
 			if ttl := m.client.PTTL(m.Context(), key).Val(); ttl != -2 && ttl < 47*time.Hour { // -2: no such key
 				m.Errorf("%s lives for %v", key, ttl)
 			}
@@ -94,7 +94,7 @@ func (m *testMatch) addReadingNode() {
 // deletePlayKeys simulates the expiry of the keys after the end of a match.
 func (m *testMatch) deletePlayKeys() {
 	m.Helper()
-	if err := m.client.Del(m.Context(), m.keys.playKeys()...).Err(); err != nil {
+	if err := m.client.Del(m.Context(), m.keys.playKeys(m.plan.Mode)...).Err(); err != nil {
 		m.Fatal(err)
 	}
 }
@@ -148,7 +148,7 @@ func TestSmallArenaExpiresAfterItsAnswersAreSaved(t *testing.T) {
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return slices.Contains(m.keys.resultKeys(), key) == (ttl == -1)
+			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl == -1)
 		})
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
 			m.Fatal(err)

@@ -141,7 +141,7 @@ func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error
 	for _, result := range results {
 		group.Go(func() error {
 			k := newKeys(result.Match)
-			keyNames := append([]string{k.match(), k.seq(), k.result(), k.tombstone(), k.unsaved(), k.kept(), k.settled()}, k.resultKeys()...)
+			keyNames := append([]string{k.match(), k.seq(), k.result(), k.tombstone(), k.unsaved(), k.kept(), k.settled()}, k.resultKeys(result.Mode)...)
 			ratings, _ := json.Marshal(result.Ratings()) // texts and numbers always encode
 			err := markSettledScript.Run(ctx, r.scripts, keyNames,
 				result.Match, matchTTLMS, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings, keptTTLMS, maxKept).Err()

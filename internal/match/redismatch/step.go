@@ -51,7 +51,7 @@ func stepKeys(step match.Step) (names []string, endAt int) {
 	}
 	endAt = len(names) + 1
 	names = append(names, k.result(), k.tombstone())
-	return append(append(names, k.resultKeys()...), k.playKeys()...), endAt
+	return append(append(names, k.resultKeys(step.Mode)...), k.playKeys(step.Mode)...), endAt
 }
 
 // stepArgs are the ARGV of a step, see apply_step.lua.
@@ -63,7 +63,7 @@ func stepArgs(step match.Step, endAt int) ([]any, error) {
 		if result, err = json.Marshal(step.Result); err != nil {
 			return nil, err
 		}
-		persistedKeys = len(keys{}.resultKeys())
+		persistedKeys = len(keys{}.resultKeys(step.Mode))
 	}
 	seen, minVersion := step.Seen, int64(0)
 	if step.NewState.EndReason == match.ReasonAbandoned {

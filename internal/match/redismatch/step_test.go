@@ -232,7 +232,7 @@ func (m *testMatch) checkPending(want bool) {
 // deleteMatchKeys simulates the expiry of keys.
 func (m *testMatch) deleteMatchKeys() {
 	m.Helper()
-	for _, key := range append(m.keys.resultKeys(), m.keys.playKeys()...) {
+	for _, key := range append(m.keys.resultKeys(m.plan.Mode), m.keys.playKeys(m.plan.Mode)...) {
 		if err := m.client.Del(m.Context(), key).Err(); err != nil {
 			m.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func TestOnlyOverdueOrphanIsRemoved(t *testing.T) {
 		checkRemoved(open.DueAt, false)
 		checkRemoved(open.DueAt+1, true)
 		checkRemoved(open.DueAt+1, false)
-		remaining, err := m.client.Exists(m.Context(), append(m.keys.resultKeys(), m.keys.log(), m.keys.answers())...).Result()
+		remaining, err := m.client.Exists(m.Context(), append(m.keys.resultKeys(m.plan.Mode), m.keys.log(), m.keys.answers())...).Result()
 		if err != nil || remaining != 0 {
 			m.Errorf("%d keys are left, %v", remaining, err)
 		}

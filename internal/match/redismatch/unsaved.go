@@ -64,7 +64,7 @@ func (u *Unsaved) PostponeAnswers(ctx context.Context, ids []string, until int64
 func (u *Unsaved) ReleaseAnswers(ctx context.Context, id string) error {
 	k := newKeys(id)
 	_, err := u.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, key := range k.resultKeys() {
+		for _, key := range k.resultKeys(anyMode) {
 			pipe.PExpire(ctx, key, settledTTLMS*time.Millisecond)
 		}
 		pipe.ZRem(ctx, k.unsaved(), id)
