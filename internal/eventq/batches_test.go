@@ -37,26 +37,6 @@ func TestBatchesAreTakenTogether(t *testing.T) {
 	})
 }
 
-// Even with quick attempts, the service asks for no more batches than there are.
-func TestTakeAsksForAvailableBatches(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newCluster(t, policyOf("a"))
-		n := w.start("n")
-		defer n.stop()
-		n.offer("a", 0, 4*MaxBatch)
-		time.Sleep(time.Second)
-		n.offer("a", 4*MaxBatch, 5)
-		time.Sleep(2 * time.Second)
-		w.set(func() {
-			if w.asked < 2 || w.beyond > 0 {
-				t.Errorf("up to %d batches asked for at once, %d more than there were", w.asked, w.beyond)
-			}
-		})
-		w.want("a", Counts{Offered: 4*MaxBatch + 5, Sent: 4*MaxBatch + 5})
-	})
-}
-
 // With slow attempts, one batch is taken at a time, so that none becomes stale
 // while it waits.
 func TestBatchesOfASlowSinkAreTakenOneByOne(t *testing.T) {
@@ -110,8 +90,8 @@ func TestTheRestOfATakeGoesBack(t *testing.T) {
 				if len(again) > 0 && !slices.Equal(again, ids(3*MaxBatch, MaxBatch)) {
 					t.Errorf("tried again: %v", again)
 				}
-				if n.sender.waitingItems.Load() != 0 || n.games["a"].sending.waitingBatches != 0 {
-					t.Error("a batch still waits")
+				if n.games["a"].sending.unanswered != 0 {
+					t.Error("a call is still repeated")
 				}
 			})
 		})
@@ -179,8 +159,8 @@ func TestATakeOfSeveralWithoutAnAnswer(t *testing.T) {
 				w.set(func() { w.fault, w.loss = nil, nil })
 				time.Sleep(30 * time.Second)
 				w.want("a", Counts{Offered: 6*MaxBatch + 50, Sent: 6*MaxBatch + 50})
-				if n.sender.waitingItems.Load() != 0 || n.games["a"].sending.waitingBatches != 0 {
-					t.Error("a batch still waits")
+				if n.games["a"].sending.unanswered != 0 {
+					t.Error("a call is still repeated")
 				}
 			})
 		})

@@ -1,7 +1,6 @@
 package eventq
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,31 +39,4 @@ func TestClockThatJumps(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A batch that waits does not become fresh again when the clock goes back.
-func TestClockThatGoesBackKeepsAges(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newCluster(t, policyOf("a"))
-		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
-			return Outcome{Code: "429", RetryAfter: 50 * time.Second, Err: errSink}
-		}
-		n := w.start("n")
-		defer n.stop()
-		n.offer("a", 0, 1)
-		began := time.Now()
-		for range 10 {
-			time.Sleep(30 * time.Second)
-			w.shift.Add(-30_000)
-		}
-		for _, try := range w.sink("a").allAttempts() {
-			if try.at.Sub(began) > 170*time.Second {
-				t.Errorf("tried after %v", try.at.Sub(began))
-			}
-		}
-		if c := w.counts("a"); c.InFlight+c.Queued > 0 {
-			t.Errorf("%+v", c)
-		}
-	})
 }

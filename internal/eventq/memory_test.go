@@ -15,16 +15,14 @@ type memory struct {
 	games  map[string]*memoryGame
 	flight map[string]*inFlightBatch
 	pushes map[string]PushResult
-	ended  map[string]string // batch to its last result
+	ended  map[string]bool // batches
 	beats  map[string]int64
 
 	noMoreIDs bool // of what is taken once
 
-	calls  map[string]int
-	asked  int                                // messages, by a take at the most
-	beyond int                                // those that there were, at the most
-	fault  func(operation, game string) error // before the call; nil: none
-	loss   func(operation, game string) error // after it
+	calls map[string]int
+	fault func(operation, game string) error // before the call; nil: none
+	loss  func(operation, game string) error // after it
 }
 
 // memoryGame is a game's queue.
@@ -32,7 +30,8 @@ type memoryGame struct {
 	items  []Item
 	counts Counts
 	seen   map[string]int64
-	due    int64 // 0: not
+	tried  map[string]Tried // by item of a message that was tried
+	due    int64            // 0: not
 	cool   int64
 	tokens float64
 	at     int64 // of the tokens
@@ -53,7 +52,7 @@ type inFlightBatch struct {
 func newMemory() *memory {
 	return &memory{
 		games: map[string]*memoryGame{}, flight: map[string]*inFlightBatch{}, pushes: map[string]PushResult{},
-		ended: map[string]string{}, beats: map[string]int64{}, calls: map[string]int{},
+		ended: map[string]bool{}, beats: map[string]int64{}, calls: map[string]int{},
 	}
 }
 
@@ -66,7 +65,7 @@ func (m *memory) failing(operation, game string) error {
 
 func (m *memory) game(name string) *memoryGame {
 	if m.games[name] == nil {
-		m.games[name] = &memoryGame{seen: map[string]int64{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
+		m.games[name] = &memoryGame{seen: map[string]int64{}, tried: map[string]Tried{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
 	}
 	return m.games[name]
 }
@@ -103,7 +102,7 @@ func (k *memoryGame) mark(now int64) {
 	switch {
 	case len(k.items) == 0 || k.paused != "":
 		k.due = 0
-	case len(k.items) >= k.batch:
+	case len(k.items) >= k.batch, k.tried[k.items[0].ID].ID != "":
 		k.due = max(now, k.cool)
 	default:
 		k.due = max(min(k.items[0].QueuedAt, now)+k.flush, k.cool)

@@ -6,17 +6,6 @@ import (
 	"maps"
 )
 
-func (m *memory) RecordFailure(_ context.Context, game, why string, now, until int64) error {
-	return m.act("record_failure", game, func(k *memoryGame) error {
-		k.why = why
-		if until > k.cool {
-			k.cool = until
-			k.mark(now)
-		}
-		return nil
-	})
-}
-
 func (m *memory) Reap(_ context.Context, partition int, now int64) (items int64, err error) {
 	err = m.act("reap", "", func(*memoryGame) error {
 		for id, f := range m.flight {

@@ -3,9 +3,7 @@ package eventq
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"time"
 )
 
 func (m *memory) Due(_ context.Context, partition int, now int64, limit int) (due []string, next int64, err error) {
@@ -48,8 +46,6 @@ func (k *memoryGame) token(t Policy, now int64) (next int64) {
 func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult, err error) {
 	err = m.act("take", t.Game, func(k *memoryGame) error {
 		taken.Left, k.pool = len(k.items), take.Pool
-		there := max((len(k.items)+MaxBatch-1)/MaxBatch, 1)
-		m.asked, m.beyond = max(m.asked, take.Messages), max(m.beyond, take.Messages-there)
 		if f := m.flight[take.Batch]; f != nil {
 			taken.Items = f.items
 			return nil
@@ -68,11 +64,17 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 		for n < take.Messages && len(k.items) >= (n+1)*t.BatchSize && k.token(t, take.Now) == 0 {
 			n++
 		}
-		n = min(len(k.items), n*t.BatchSize)
+		n = k.together(n * t.BatchSize)
+		taken.Tried = k.tried[k.items[0].ID]
 		taken.Items, k.items = slices.Clone(k.items[:n]), k.items[n:]
+		for _, item := range taken.Items {
+			delete(k.tried, item.ID)
+		}
 		k.counts.InFlight += int64(n)
 		m.flight[take.Batch] = &inFlightBatch{game: t.Game, items: taken.Items, lease: take.Now + take.Lease}
-		k.mark(take.Now)
+		if k.mark(take.Now); k.due > 0 && t.PerSecond > 0 && k.tokens < 1 {
+			k.due = max(k.due, take.Now+int64((1-k.tokens)*1000/t.PerSecond)+1)
+		}
 		taken.Left, taken.Next = len(k.items), k.due
 		return nil
 	})
@@ -82,63 +84,53 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 	return taken, nil
 }
 
-func (m *memory) Acquire(_ context.Context, t Policy, r Renewal) (wait time.Duration, err error) {
-	err = m.act("acquire", t.Game, func(k *memoryGame) error {
-		f := m.flight[r.Batch]
-		if f == nil {
-			return ErrNotInFlight
-		}
-		f.lease = r.Now + r.Lease
-		next := k.cool
-		if k.paused != "" {
-			next = r.Now + 1000
-		}
-		if next <= r.Now && !r.LeaseOnly {
-			next = k.token(t, r.Now)
-		}
-		wait = max(time.Duration(next-r.Now)*time.Millisecond, 0)
-		return nil
-	})
-	return wait, err
+// together returns how many of the oldest items may leave together: a message that
+// was tried leaves alone.
+func (k *memoryGame) together(most int) (n int) {
+	first := k.tried[k.items[0].ID]
+	for n < min(most, len(k.items)) && k.tried[k.items[n].ID] == first {
+		n++
+	}
+	return n
 }
 
-func (m *memory) Finish(_ context.Context, t Policy, s BatchResult) error {
+func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 	return m.act("finish", t.Game, func(k *memoryGame) error {
-		f, marker := m.flight[s.Batch], markerOf(s)
-		if m.ended[s.Batch] == marker {
+		f := m.flight[r.Batch]
+		if m.ended[r.Batch] {
 			return nil
 		}
 		if f == nil {
 			return ErrNotInFlight
 		}
-		done := s.Sent + int64(len(s.Requeue))
-		for reason, n := range s.Dropped {
+		back := slices.Concat(r.Retry, r.Requeue)
+		done := r.Sent + int64(len(back))
+		for reason, n := range r.Dropped {
 			k.counts.Dropped[reason] += n
 			done += n
 		}
-		if done+s.Left != int64(len(f.items)) {
-			panic("a settlement does not add up")
+		if done != int64(len(f.items)) {
+			panic("a result does not add up")
 		}
 		k.counts.InFlight -= done
-		k.counts.Sent += s.Sent
-		for _, id := range s.ForgetIDs {
+		k.counts.Sent += r.Sent
+		for _, id := range r.ForgetIDs {
 			delete(k.seen, id)
 		}
-		k.tokens += float64(s.Unused)
-		if len(s.Requeue) > 0 {
-			k.items = append(slices.Clone(s.Requeue), k.items...)
-			k.mark(s.Now)
+		for _, item := range r.Retry {
+			k.tried[item.ID] = r.Tried
 		}
-		m.ended[s.Batch] = marker
-		if f.items = f.items[:s.Left]; s.Left == 0 {
-			delete(m.flight, s.Batch)
+		k.tokens += float64(r.Unused)
+		k.items = append(back, k.items...)
+		if k.cool = max(k.cool, r.CoolUntil); r.Error != "" {
+			k.why = r.Error
 		}
+		if r.Pause {
+			k.paused = r.Error
+		}
+		k.mark(r.Now)
+		m.ended[r.Batch] = true
+		delete(m.flight, r.Batch)
 		return nil
 	})
-}
-
-// markerOf tells the results of a batch apart.
-func markerOf(s BatchResult) string {
-	s.Now = 0
-	return fmt.Sprint(s)
 }

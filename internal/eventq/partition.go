@@ -19,9 +19,8 @@ type partition struct {
 	pollNow       chan struct{} // the loop should poll now
 	lastDue       int           // due games at the last poll; owned by the loop
 
-	mu      sync.Mutex
-	listed  []*game  // games with something to push, each once
-	waiting []*batch // batches that their first attempt did not end, until they end
+	mu     sync.Mutex
+	listed []*game // games with something to push, each once
 }
 
 func newPartition(index int) *partition {
@@ -64,23 +63,4 @@ func (p *partition) removeListed() []*game {
 	games := p.listed
 	p.listed = nil
 	return games
-}
-
-func (p *partition) addWaiting(b *batch) {
-	p.mu.Lock()
-	p.waiting = append(p.waiting, b)
-	p.mu.Unlock()
-	timer.Wake(p.pollNow)
-}
-
-func (p *partition) removeWaiting(b *batch) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting = slices.DeleteFunc(p.waiting, func(other *batch) bool { return other == b })
-}
-
-func (p *partition) copyWaiting() []*batch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.waiting)
 }

@@ -16,12 +16,11 @@ const (
 	pollGames        = 128 // plus as many as were due at the last poll
 )
 
-// runPartition serves a partition until the context ends. It finds due games and
-// resumes waiting batches.
+// runPartition serves a partition until the context ends.
 func (s *sender) runPartition(ctx context.Context, p *partition) {
 	var reaped time.Time
 	for ctx.Err() == nil {
-		wait := s.resumeWaiting(ctx, p)
+		wait := idlePollInterval
 		if s.members.owns(p) {
 			if len(p.games) > 0 {
 				wait = min(wait, s.poll(ctx, p))
@@ -94,7 +93,6 @@ func (s *sender) reap(ctx context.Context, p *partition) {
 // pushed makes the loop of a game's partition poll after a push, if a batch is
 // due.
 func (s *sender) pushed(g *game, pushed PushResult) {
-	g.sending.setLength(pushed.Length)
 	isFirst := pushed.Length > 0 && pushed.Length == pushed.Queued
 	isDueSoon := pushed.Length >= g.BatchSize || isFirst && g.FlushMS < pollInterval.Milliseconds()
 	if isDueSoon && s.members.owns(g.partition) {

@@ -3,7 +3,6 @@ package eventq
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 var (
@@ -32,19 +31,12 @@ type Queue interface {
 	// next is when the next of the other games is due, or 0.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
 	// Take moves the oldest items in flight as one batch, unless the game is
-	// paused, cools down or has reached its rate limit. The batch has several
-	// messages if they are full and the rate allows it, else one.
+	// paused, cools down or has reached its rate limit. A message that was tried
+	// before is a batch of its own, with its id and attempts. Other batches have
+	// several messages if they are full and the rate allows it, else one.
 	Take(ctx context.Context, t Policy, take Take) (TakeResult, error)
-	// Acquire allows another attempt of a batch in flight and counts it against
-	// the rate, or returns how long to wait. Either way it renews the lease.
-	// ErrNotInFlight means that the batch must not be sent.
-	Acquire(ctx context.Context, t Policy, r Renewal) (wait time.Duration, err error)
-	// Finish ends a batch, or a part of it if items are left. ErrNotInFlight
-	// means that nothing has changed.
-	Finish(ctx context.Context, t Policy, s BatchResult) error
-	// RecordFailure records that an attempt failed. If until is not 0, no
-	// attempt of the game begins before it.
-	RecordFailure(ctx context.Context, game, why string, now, until int64) error
+	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
+	Finish(ctx context.Context, t Policy, r BatchResult) error
 	// Reap counts batches of a partition as NodeLost when their lease has
 	// ended.
 	Reap(ctx context.Context, partition int, now int64) (items int64, err error)
@@ -79,11 +71,10 @@ type PushResult struct {
 	Length  int              // of the queue after the push
 }
 
-// Take takes a batch for a node.
+// Take takes a batch.
 type Take struct {
 	Batch    string // a new id
 	Messages int    // of Policy.BatchSize items, at most
-	Node     string
 	Pool     string // which share of the workers serves the game, for operators
 	Now      int64
 	Lease    int64 // how long the batch may stay in flight, ms
@@ -93,28 +84,31 @@ type Take struct {
 // be taken.
 type TakeResult struct {
 	Items []Item
+	Tried Tried // of the items, if they are a message that was tried before
 	Left  int   // items left in the queue
 	Next  int64 // when to take again; 0: after the next push or resume
 }
 
-// Renewal asks for another attempt of a batch.
-type Renewal struct {
-	Batch     string
-	Now       int64
-	Lease     int64 // ms from now
-	LeaseOnly bool  // renew only the lease: no attempt is planned yet
+// Tried is what a message keeps in the queue between its attempts.
+type Tried struct {
+	ID       string // of the message, for the receiver; "": the message was not tried
+	Attempts int
 }
 
 // BatchResult says what became of a batch. Each of its items is sent, dropped,
-// requeued or left.
+// retried or requeued. The last two go to the head of the queue, in this order.
 type BatchResult struct {
 	Batch     string
 	Sent      int64
 	Dropped   map[Reason]int64
 	ForgetIDs []string // ids of dropped unique items: the queue may accept them again
-	Requeue   []Item   // unsent items for the head of the queue, in order
-	Left      int64    // items that stay in flight
+	Retry     []Item   // a message for another attempt
+	Tried     Tried    // of that message
+	Requeue   []Item   // items that were not tried, in order
 	Unused    int      // messages without an attempt, which do not count against the rate
+	Error     string   // why the last attempt failed, for operators; "": none failed
+	CoolUntil int64    // no attempt of the game begins before; 0: no cool-down
+	Pause     bool     // whether to pause the game because of the error
 	Now       int64
 }
 

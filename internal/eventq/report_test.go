@@ -145,38 +145,59 @@ func TestRetriesEnd(t *testing.T) {
 	})
 }
 
-func TestLaterBatchesGoOnBesideARetry(t *testing.T) {
+// A failed message keeps its place, its id and its items, whatever is offered
+// meanwhile.
+func TestAFailedMessageKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newCluster(t, policyOf("a"))
-		w.sink("a").answer = func(_ context.Context, _ int, b Batch) Outcome {
-			if b.Items[0].ID == id(0) && b.Now < b.Items[0].At+1000 {
+		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
+			if n <= 3 {
 				return Outcome{Code: "500", Err: errSink}
 			}
 			return arrived
 		}
 		n := w.start("n")
 		defer n.stop()
-		n.offer("a", 0, 3*MaxBatch)
-		time.Sleep(500 * time.Millisecond)
-		w.want("a", Counts{Offered: 384, Sent: 256, InFlight: 128})
+		n.offer("a", 0, 10)
+		time.Sleep(1200 * time.Millisecond)
+		n.offer("a", 10, 3*MaxBatch)
 		time.Sleep(time.Minute)
-		w.want("a", Counts{Offered: 384, Sent: 384})
+		w.want("a", Counts{Offered: 394, Sent: 394})
+		tries := w.sink("a").allAttempts()
+		for _, try := range tries[:4] {
+			if !slices.Equal(try.ids, ids(0, 10)) || try.batch != tries[0].batch {
+				t.Errorf("tried %d items as %s, want 10 as %s", len(try.ids), try.batch, tries[0].batch)
+			}
+		}
+		if first, _ := firstTimes(w.sink("a").ids()); !slices.Equal(first, ids(0, 394)) {
+			t.Error("the order is lost")
+		}
 	})
 }
 
-func TestBatchesThatWaitAreBounded(t *testing.T) {
+// Games whose receivers hang delay the retries of no other game.
+func TestHangingGamesDelayNoRetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newCluster(t, policyOf("a"))
-		w.sink("a").answer = failAlways
+		all := append(numbered(200), policyOf("quick"))
+		w := newCluster(t, all...)
+		for _, policy := range all[:200] {
+			w.sink(policy.Game).answer = func(ctx context.Context, _ int, _ Batch) Outcome {
+				<-ctx.Done()
+				return Outcome{Code: "timeout", Err: errSink}
+			}
+		}
 		n := w.start("n")
 		defer n.stop()
-		n.offer("a", 0, 10*MaxBatch)
-		time.Sleep(2 * time.Second) // so short that no tries are used up
-		if c := w.counts("a"); c.InFlight > maxWaitingBatches*MaxBatch || c.Queued < 6*MaxBatch {
-			t.Errorf("%d in flight, %d queued", c.InFlight, c.Queued)
+		for _, policy := range all[:200] {
+			n.offer(policy.Game, 0, 5*MaxBatch)
 		}
+		time.Sleep(15 * time.Second) // all of them wait for places
+		w.sink("quick").answer = answerFirst(Outcome{Code: "500", Err: errSink})
+		n.offer("quick", 0, 1)
+		time.Sleep(2500 * time.Millisecond) // flush interval, backoff and polls
+		w.want("quick", Counts{Offered: 1, Sent: 1})
 	})
 }
 
@@ -326,27 +347,8 @@ func TestSlowGamesHoldUpNoOther(t *testing.T) {
 			t.Errorf("a behaviour of the quick game waited %d ms", worst)
 		}
 		w.want("quick", Counts{Offered: 20, Sent: 20})
-		if most.Load() > maxWorkers+maxSlowWorkers+maxRetries {
+		if most.Load() > maxWorkers+maxSlowWorkers {
 			t.Errorf("%d attempts at a time", most.Load())
-		}
-	})
-}
-
-// If very many items wait for a retry, a batch whose attempt fails is requeued.
-func TestWaitingItemsAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newCluster(t, policyOf("a"))
-		w.sink("a").answer = failAlways
-		n := w.service("n")
-		n.sender.waitingItems.Store(maxWaitingItems)
-		n.offer("a", 0, 10)
-		stop := w.run(n)
-		defer stop()
-		time.Sleep(1500 * time.Millisecond)
-		w.want("a", Counts{Offered: 10, Queued: 10})
-		if len(w.sink("a").allAttempts()) == 0 || n.sender.waitingItems.Load() != maxWaitingItems {
-			t.Error("it was not tried, or it waits")
 		}
 	})
 }

@@ -2,7 +2,6 @@ package eventq
 
 import (
 	"context"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -13,8 +12,7 @@ const (
 	takesPerTurn = 8 // takes of one game by a worker before other games have their turn
 
 	maxWorkers     = 512 // that serve games
-	maxSlowWorkers = 64  // the same for games whose last attempt failed or was slow
-	maxRetries     = 64  // retries at a time
+	maxSlowWorkers = 64  // the same for games whose last attempt was slow
 )
 
 // The shares of the workers, as operators see them.
@@ -24,20 +22,18 @@ const (
 	classOwn    = "own"
 )
 
-// sender takes batches of due games, sends them, and settles them in the store.
+// sender takes batches of due games, sends them, and finishes them in the store.
 // Its workers are goroutines that exist only while there is work. Waiting ones
 // get a place in turn.
 type sender struct {
 	*shared
-	members      *membership
-	places       map[string]*semaphore.Weighted // by class; none: not limited
-	retries      *semaphore.Weighted
-	waitingItems atomic.Int64 // items of all batches that wait for a retry
+	members *membership
+	places  map[string]*semaphore.Weighted // by class; none: not limited
 }
 
 func newSender(s *shared, m *membership) *sender {
 	return &sender{
-		shared: s, members: m, retries: semaphore.NewWeighted(maxRetries),
+		shared: s, members: m,
 		places: map[string]*semaphore.Weighted{classShared: semaphore.NewWeighted(maxWorkers), classSlow: semaphore.NewWeighted(maxSlowWorkers)},
 	}
 }

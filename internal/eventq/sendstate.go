@@ -7,11 +7,9 @@ import (
 )
 
 const (
-	measurePeriod     = 1.0                   // seconds of one measurement
 	maxWorkersPerGame = 8                     // that serve one game at a time
-	drainGoal         = 3.0                   // seconds in which a game should empty its queue
+	maxLag            = 3 * time.Second       // with more, a game gets another worker
 	slowSend          = time.Second           // an attempt this long makes a game slow
-	maxWaitingBatches = 4                     // batches of a game that wait; with more, the node takes no others
 	maxMessages       = 16                    // of one take
 	takeSendTime      = 20 * time.Millisecond // the attempts of one take may last this long together, judged by the last one
 	emptyTakeRest     = 20 * time.Millisecond // pause after a take without items
@@ -19,17 +17,14 @@ const (
 
 // sendState is what this node knows about sending one game's items.
 type sendState struct {
-	mu              sync.Mutex
-	workers         int       // that serve the game, or wait in the pool for that
-	wantedWorkers   int       // above 1 while the game is behind
-	isSlow          bool      // whether its last attempt failed or was slow
-	messagesPerTake int       // to take together, if there are as many
-	length          int       // of the queue, as last seen
-	waitingBatches  int       // batches that wait for a retry
-	restUntil       time.Time // no take before
-	measuredSince   time.Time // when the measurement below began
-	items           int       // taken since then
-	wasLimited      bool      // whether the rate limit or a cool-down held it back: more workers would not help
+	mu            sync.Mutex
+	workers       int       // that serve the game, or wait in the pool for that
+	wantedWorkers int       // above 1 while the game is behind
+	isFailing     bool      // whether its last attempt failed
+	isSlow        bool      // whether its last attempt was slow
+	messages      int       // to take together
+	unanswered    int       // batches for which a call of the store is repeated
+	restUntil     time.Time // no take before
 
 	drains atomic.Int32 // operators that drain it
 }
@@ -61,11 +56,16 @@ func (c *sendState) rest() time.Duration {
 
 // untilTake is rest for callers that hold the lock.
 func (c *sendState) untilTake() time.Duration {
-	rest := time.Until(c.restUntil)
-	if c.waitingBatches >= maxWaitingBatches {
-		rest = max(rest, pollInterval)
+	if c.unanswered > 0 {
+		return pollInterval
 	}
-	return rest
+	return time.Until(c.restUntil)
+}
+
+func (c *sendState) addUnanswered(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unanswered += n
 }
 
 // class returns which share of the workers serves the game. No share limits a game
@@ -83,45 +83,21 @@ func (g *game) class() string {
 	return classShared
 }
 
-// isLate reports whether it is too late for the next message of a take. It is if
-// the attempts of its game fail, or take longer than when the batch was taken.
-func (b *batch) isLate() bool {
-	c := &b.game.sending
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.isSlow || time.Since(b.startedAt) > slowSend
-}
-
-// addWaiting adds n to the number of waiting batches; n is negative when batches
-// stop waiting.
-func (c *sendState) addWaiting(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waitingBatches += n
-}
-
 // recordSend records an attempt and its duration.
 func (c *sendState) recordSend(good bool, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.isSlow = !good || took > slowSend
-	if c.messagesPerTake = 1; good {
-		c.messagesPerTake = min(1+int(takeSendTime/max(took, 1)), maxMessages)
+	c.isFailing, c.isSlow, c.messages = !good, took > slowSend, 1
+	if good {
+		c.messages = min(1+int(takeSendTime/max(took, 1)), maxMessages)
 	}
 }
 
-// setLength records the length of the queue.
-func (c *sendState) setLength(length int) {
+// takeSize returns how many messages to take together.
+func (c *sendState) takeSize() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.length = length
-}
-
-// messagesToTake returns how many messages of the given size to take together.
-func (c *sendState) messagesToTake(size int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return max(min(c.messagesPerTake, c.length/size), 1)
+	return max(c.messages, 1)
 }
 
 // restAfterEmptyTake pauses the game after a take without items, until there
@@ -129,51 +105,23 @@ func (c *sendState) messagesToTake(size int) int {
 func (c *sendState) restAfterEmptyTake(t TakeResult, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.length = t.Left
 	rest := emptyTakeRest
 	if t.Left > 0 {
 		rest = waitUntil(t.Next, now, pollInterval)
 	}
-	c.restUntil = latest(c.restUntil, time.Now().Add(rest))
-	c.wasLimited = c.wasLimited || t.Left > 0
+	c.restUntil = time.Now().Add(rest)
 }
 
-// coolDown pauses the game.
-func (c *sendState) coolDown(d time.Duration) {
+// recordTake decides how many workers the game needs, by how much too late the
+// oldest item was taken and whether more full batches may be taken at once. More
+// workers do not help a game whose attempts fail or are limited.
+func (c *sendState) recordTake(lag time.Duration, more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.restUntil = latest(c.restUntil, time.Now().Add(d))
-	c.wasLimited = true
-}
-
-// measure records a take. Once per measurePeriod it decides how many workers the
-// game needs. Example: 3,000 items left at 500 items per second need 6 s, above
-// drainGoal, so it wants one more worker.
-func (c *sendState) measure(items, left int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if c.measuredSince.IsZero() {
-		c.measuredSince = now
-	}
-	c.length = left
-	c.items += items
-	took := now.Sub(c.measuredSince).Seconds()
-	if took < measurePeriod {
-		return
-	}
-	switch drain := took * float64(left) / float64(c.items); {
-	case drain > drainGoal && !c.wasLimited:
+	switch {
+	case lag < maxLag/2 || c.isFailing:
+		c.wantedWorkers = 1
+	case lag > maxLag && more:
 		c.wantedWorkers = min(c.workers+1, maxWorkersPerGame)
-	case drain < drainGoal/2:
-		c.wantedWorkers = max(c.wantedWorkers-1, 1)
 	}
-	c.measuredSince, c.items, c.wasLimited = now, 0, false
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

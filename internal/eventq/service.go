@@ -44,13 +44,12 @@ func New(c Config) *Service {
 }
 
 // Run collects and sends until the context ends. Then attempts under way
-// finish, the buffers are pushed for at most 5 s, waiting batches are requeued,
-// and the node leaves. It returns nil after everything that it started has
-// ended.
+// finish, the buffers are pushed for at most 5 s, and the node leaves. It returns
+// nil after everything that it started has ended.
 //
 // Two loops run for each partition, so that an unreachable store of one
 // partition holds up no other. One pushes what is collected. The other finds
-// due games and waiting batches.
+// due games.
 func (s *Service) Run(ctx context.Context) error {
 	var collectors sync.WaitGroup
 	for _, p := range s.partitions {
@@ -61,7 +60,6 @@ func (s *Service) Run(ctx context.Context) error {
 	s.running.Go(func() { s.members.runMaintenance(ctx) })
 	s.running.Wait()
 	collectors.Wait()
-	s.sender.requeueAll(ctx)
 	s.members.leave(ctx)
 	return nil
 }

@@ -49,7 +49,7 @@ func TestEndWithThingsInEveryStage(t *testing.T) {
 	})
 }
 
-func TestWaitingBatchesGoBackInOrder(t *testing.T) {
+func TestFailedBatchesGoBackInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newCluster(t, policyOf("a"))
@@ -151,8 +151,8 @@ func TestSettlementIsRepeated(t *testing.T) {
 		w.set(func() { w.loss = nil })
 		time.Sleep(3 * time.Second)
 		w.want("a", Counts{Offered: 5, Sent: 5})
-		if n.sender.waitingItems.Load() != 0 || n.games["a"].sending.waitingBatches != 0 {
-			t.Error("the batch still waits")
+		if n.games["a"].sending.unanswered != 0 {
+			t.Error("the call is still repeated")
 		}
 	})
 }
@@ -196,31 +196,11 @@ func TestRetryAfterIsRespected(t *testing.T) {
 		n.offer("a", 0, 5)
 		time.Sleep(60 * time.Second)
 		n.offer("a", 5, 5)
-		w.want("a", Counts{Offered: 5, InFlight: 5})
+		w.want("a", Counts{Offered: 5, Queued: 5})
 		time.Sleep(20 * time.Second)
 		w.want("a", Counts{Offered: 10, Sent: 10})
 		if tries := w.sink("a").allAttempts(); tries[1].at.Sub(tries[0].at) < 70*time.Second {
 			t.Error("tried in the ban")
-		}
-	})
-}
-
-func TestBatchNotInFlightIsNotSent(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newCluster(t, policyOf("a"))
-		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
-			return Outcome{Code: "429", RetryAfter: 10 * time.Second, Err: errSink}
-		}
-		n := w.start("n")
-		defer n.stop()
-		n.offer("a", 0, 5)
-		time.Sleep(2 * time.Second)
-		w.Reap(t.Context(), n.Queue.Partition("a"), w.now()+time.Hour.Milliseconds())
-		time.Sleep(time.Minute)
-		w.want("a", Counts{Offered: 5, Dropped: map[Reason]int64{NodeLost: 5}})
-		if tries := len(w.sink("a").allAttempts()); tries != 1 || n.games["a"].sending.waitingBatches != 0 {
-			t.Errorf("%d tries", tries)
 		}
 	})
 }

@@ -31,8 +31,8 @@ func TestTakeWithUnknownOutcomeIsResolved(t *testing.T) {
 					if slices.Sort(got); !slices.Equal(got, ids(0, 200)) {
 						t.Errorf("sent %v", got)
 					}
-					if n.sender.waitingItems.Load() != 0 || n.games["a"].sending.waitingBatches != 0 || n.metric(t, "retries_total", "") != 0 {
-						t.Error("a batch still waits, or a first try counts as another")
+					if n.games["a"].sending.unanswered != 0 || n.metric(t, "retries_total", "") != 0 {
+						t.Error("a call is still repeated, or a first try counts as another")
 					}
 				})
 			})
@@ -72,5 +72,37 @@ func (w *cluster) failTakes(done bool) {
 		if w.fault = fails; done {
 			w.fault, w.loss = nil, fails
 		}
+	})
+}
+
+// While the store does not answer how a batch ended, the game takes no other. After
+// the lease the batch counts as lost, and the game goes on.
+func TestAGameWaitsForItsBatchUntilTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		n := w.start("n")
+		defer n.stop()
+		w.set(func() {
+			w.fault = func(operation, _ string) error {
+				if operation == "finish" {
+					return errStore
+				}
+				return nil
+			}
+		})
+		for second := range 18 {
+			n.offer("a", second, 1)
+			time.Sleep(time.Second)
+		}
+		w.set(func() {
+			if w.calls["take"] != 1 || w.calls["finish"] < 10 {
+				t.Errorf("calls: %v", w.calls)
+			}
+		})
+		time.Sleep(4 * time.Second)
+		w.set(func() { w.fault = nil })
+		time.Sleep(10 * time.Second)
+		w.want("a", Counts{Offered: 18, Sent: 17, Dropped: map[Reason]int64{NodeLost: 1}})
 	})
 }

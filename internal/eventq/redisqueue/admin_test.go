@@ -228,9 +228,7 @@ func (l *queueTest) flushNow() {
 func TestFlushNowRespectsACoolDown(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems("x"))
-		if err := l.RecordFailure(l.Context(), l.terms.Game, "banned", l.now, l.now+9000); err != nil {
-			l.Fatal(err)
-		}
+		l.fail("banned", l.now+9000)
 		l.flushNow()
 		l.due(l.now + 9000)
 	})

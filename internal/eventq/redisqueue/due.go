@@ -38,12 +38,6 @@ func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error 
 	return s.run(ctx, "maintain", maintainScript, gamePartition(t.Game).queueKeys(t.Game), args...)
 }
 
-// RecordFailure implements eventq.Queue.
-func (s *Store) RecordFailure(ctx context.Context, game, why string, now, until int64) error {
-	part := gamePartition(game)
-	return s.run(ctx, "record failure", recordFailureScript, []string{part.state(game), part.due()}, game, why, now, until)
-}
-
 // Reap implements eventq.Queue. One call reaps a bounded number of batches.
 func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64, err error) {
 	part := newPartition(partition)

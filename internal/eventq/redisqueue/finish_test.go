@@ -2,6 +2,7 @@ package redisqueue
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"laststand/internal/eventq"
@@ -29,18 +30,9 @@ func TestABatchIsFinishedOnce(t *testing.T) {
 		l.finish(s)
 		s.Now++
 		l.finish(s) // the same
-		different := []func(s *eventq.BatchResult){
-			func(s *eventq.BatchResult) { s.Sent++; s.Requeue = s.Requeue[1:] },
-			func(s *eventq.BatchResult) { s.Dropped = dropCounts{eventq.Rejected: 1, eventq.TooOld: 3} },
-			func(s *eventq.BatchResult) { s.Requeue = items[:2] },
-			func(s *eventq.BatchResult) { s.Unused = 1 },
-			func(s *eventq.BatchResult) { s.Batch = "b2" },
-		}
-		for _, change := range different {
-			other := s
-			change(&other)
-			l.wantNotInFlight(other)
-		}
+		other := s
+		other.Batch = "b2"
+		l.wantNotInFlight(other)
 		l.queued(ids(8, 2)...)
 		l.count(eventq.Counts{Offered: 10, Sent: 4, Queued: 2, Dropped: dropCounts{eventq.Rejected: 3, eventq.TooOld: 1}})
 		l.reap(0)
@@ -92,7 +84,7 @@ func TestTheLargestBatchIsFinished(t *testing.T) {
 			l.push(l.postedItems(ids(first, 1024)...))
 		}
 		takeAll := func(batch string) []eventq.Item {
-			taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 16, Node: "n1", Pool: "shared", Now: l.now, Lease: 20_000})
+			taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 16, Pool: "shared", Now: l.now, Lease: 20_000})
 			if err != nil || len(taken.Items) != most {
 				l.Fatalf("took %d items, %v", len(taken.Items), err)
 			}
@@ -187,33 +179,73 @@ func TestManyBatchesAreReapedSomeAtATime(t *testing.T) {
 	})
 }
 
-// A part of a batch may end before the rest, which stays in flight.
-func TestABatchEndsInParts(t *testing.T) {
+// A message that was tried keeps its items, id and attempts in the queue. It leaves
+// alone, and as soon as the cool-down ends.
+func TestAFailedMessageIsTakenAlone(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems(ids(0, 30)...))
 		items := l.takeSome("b1", 3).Items
-		part := eventq.BatchResult{Batch: "b1", Sent: 10, Requeue: items[20:], Left: 10}
-		for range 2 {
-			l.finish(part)
-			l.count(eventq.Counts{Offered: 30, Sent: 10, Queued: 10, InFlight: 10})
+		tried := eventq.Tried{ID: "m1", Attempts: 3}
+		for range 2 { // repeated: the same
+			l.finish(eventq.BatchResult{Batch: "b1", Sent: 10, Retry: items[10:14], Tried: tried, Requeue: items[14:], Error: "500", CoolUntil: l.now + 700})
 		}
-		l.queued(ids(20, 10)...)
-		l.now += 15_000
-		l.checkAcquire("b1", 0)
-		l.now += 15_000
-		l.reap(0)
-		for range 2 {
-			l.finish(eventq.BatchResult{Batch: "b1", Sent: 10})
+		l.queued(ids(10, 20)...)
+		l.due(l.now + 700)
+		if s := l.status(); s.Error != "500" || s.ErrorAt != l.now || s.CoolUntil != l.now+700 || s.Paused != "" {
+			l.Errorf("status %+v", s)
 		}
-		l.wantNotInFlight(part)
-		l.count(eventq.Counts{Offered: 30, Sent: 20, Queued: 10})
-		l.now += 60_000
-		l.reap(0)
+		if got := l.takeSome("b2", 3); got.Items != nil || got.Next != l.now+700 {
+			l.Errorf("took %+v in the cool-down", got)
+		}
+		l.now += 700
+		for range 2 {
+			got := l.takeSome("b3", 3)
+			if !slices.Equal(idsOf(got.Items), ids(10, 4)) || got.Tried != tried || got.Left != 16 {
+				l.Errorf("took %q, %+v, %d left", idsOf(got.Items), got.Tried, got.Left)
+			}
+		}
+		first := l.takeSome("b4", 1).Items
+		l.finish(eventq.BatchResult{Batch: "b3", Retry: items[10:14], Tried: tried})
+		l.finish(eventq.BatchResult{Batch: "b4", Requeue: first})
+		if got := l.takeSome("b5", 1); !slices.Equal(idsOf(got.Items), ids(14, 10)) || got.Tried.ID != "" {
+			l.Errorf("took %q, %+v before it", idsOf(got.Items), got.Tried)
+		}
+		l.due(l.now) // a message that was tried does not wait for others
+		if got := l.takeSome("b6", 1); !slices.Equal(idsOf(got.Items), ids(10, 4)) || got.Tried != tried {
+			l.Errorf("took %q, %+v", idsOf(got.Items), got.Tried)
+		}
+	})
+}
 
-		l.takeSome("b2", 1)
-		l.finish(eventq.BatchResult{Batch: "b2", Sent: 4, Left: 6})
-		l.now += 20_000
-		l.reap(6)
-		l.count(eventq.Counts{Offered: 30, Sent: 24, Dropped: dropCounts{eventq.NodeLost: 6}})
+// The oldest items of a message that was tried can be dropped. The others keep its
+// id and attempts.
+func TestAFailedMessageIsDividedByADrop(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems(ids(0, 12)...))
+		items := l.take("b1").Items
+		tried := eventq.Tried{ID: "m1", Attempts: 1}
+		l.finish(eventq.BatchResult{Batch: "b1", Retry: items, Tried: tried})
+		if n, err := l.Discard(l.Context(), l.terms.Game, 3, eventq.Shutdown); err != nil || n != 3 {
+			l.Fatal(n, err)
+		}
+		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), ids(3, 7)) || got.Tried != tried {
+			l.Errorf("took %q, %+v", idsOf(got.Items), got.Tried)
+		}
+	})
+}
+
+// A failure may pause the game. Its message waits for an operator.
+func TestAFailureMayPauseTheGame(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems("a"))
+		items := l.take("b1").Items
+		l.finish(eventq.BatchResult{Batch: "b1", Retry: items, Tried: eventq.Tried{ID: "m", Attempts: 1}, Error: "410", Pause: true})
+		l.due(0)
+		if s := l.status(); s.Paused != "410" || s.Error != "410" {
+			l.Errorf("status %+v", s)
+		}
+		if got := l.take("b2"); got.Items != nil {
+			l.Errorf("took %+v in a pause", got)
+		}
 	})
 }

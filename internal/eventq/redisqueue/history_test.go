@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -34,8 +33,8 @@ func TestAQueueEqualsItsModelAfterAnyHistory(t *testing.T) {
 			h := &modelTest{queueTest: l, t: t, m: newModel(l.terms)}
 			t.Repeat(map[string]func(*rapid.T){
 				"": h.check, "push": h.drawPush, "push in turn": h.drawPushFrom, "take": h.drawTake, "take more": h.drawTake,
-				"permit": h.drawAcquire, "settle": h.drawFinish, "settle again": h.finishAgain, "reap": h.drawReap,
-				"time": h.drawTime, "fault": h.drawFailure, "pause": h.drawPause, "bound": h.drawMaxLen,
+				"settle": h.drawFinish, "settle again": h.finishAgain, "reap": h.drawReap,
+				"time": h.drawTime, "pause": h.drawPause, "bound": h.drawMaxLen,
 				"discard": h.drawDiscard, "hurry": h.drawFlushNow, "keep": h.drawMaintain, "lose": h.loseQueue, "flush": h.flush,
 				"twice": func(t *rapid.T) { l.again.enabled.Store(rapid.Bool().Draw(t, "on")) },
 			})
@@ -105,7 +104,7 @@ func (h *modelTest) drawTake(t *rapid.T) {
 	}
 	want := h.m.take(take)
 	got, err := h.Take(h.Context(), h.terms, take)
-	if err != nil || got.Left != want.Left || got.Next != want.Next || !slices.EqualFunc(got.Items, want.Items, sameItem) {
+	if err != nil || got.Left != want.Left || got.Next != want.Next || got.Tried != want.Tried || !slices.EqualFunc(got.Items, want.Items, sameItem) {
 		t.Fatalf("took %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -122,54 +121,54 @@ func (h *modelTest) inFlight(t *rapid.T) string {
 	return rapid.SampledFrom(batches).Draw(t, "batch")
 }
 
-func (h *modelTest) drawAcquire(t *rapid.T) {
-	r := eventq.Renewal{Batch: h.inFlight(t), Now: h.now, Lease: 4000}
-	want := h.m.acquire(r)
-	wait, err := h.Acquire(h.Context(), h.terms, r)
-	if want < 0 && !errors.Is(err, eventq.ErrNotInFlight) || want >= 0 && (err != nil || wait != time.Duration(want)*time.Millisecond) {
-		t.Fatalf("wait %v, %v, want %d", wait, err, want)
-	}
-}
-
 func (h *modelTest) drawFinish(t *rapid.T) {
-	s := eventq.BatchResult{Batch: h.inFlight(t), Now: h.now}
-	f := h.m.flights[s.Batch]
+	r := eventq.BatchResult{Batch: h.inFlight(t), Now: h.now}
+	f := h.m.flights[r.Batch]
 	if f == nil {
-		h.wantNotInFlight(s)
+		if _, ended := h.m.settled[r.Batch]; !ended {
+			h.wantNotInFlight(r)
+		}
 		return
 	}
 	n := len(f.things)
-	left := rapid.SampledFrom([]int{0, 0, rapid.IntRange(0, n-1).Draw(t, "left")}).Draw(t, "partial")
-	sent := rapid.IntRange(0, n-left).Draw(t, "sent")
-	dropped := rapid.IntRange(0, n-left-sent).Draw(t, "dropped")
-	s.Left, s.Sent = int64(left), int64(sent)
-	s.Requeue = itemsOf(f.things[left+sent+dropped:])
-	s.Unused = rapid.IntRange(0, 1).Draw(t, "unused")
-	if dropped > 0 {
-		s.Dropped = dropCounts{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
+	sent := rapid.IntRange(0, n).Draw(t, "sent")
+	dropped := rapid.IntRange(0, n-sent).Draw(t, "dropped")
+	back := f.things[sent+dropped:]
+	retried := rapid.IntRange(0, min(len(back), h.terms.BatchSize)).Draw(t, "retried")
+	r.Sent, r.Retry, r.Requeue = int64(sent), itemsOf(back[:retried]), itemsOf(back[retried:])
+	if retried > 0 {
+		h.calls++
+		r.Tried = eventq.Tried{ID: fmt.Sprint("m", h.calls), Attempts: 1 + f.tried.Attempts}
 	}
-	for _, one := range f.things[left+sent : left+sent+dropped] {
+	r.Unused = rapid.IntRange(0, 1).Draw(t, "unused")
+	if dropped > 0 {
+		r.Dropped = dropCounts{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
+	}
+	for _, one := range f.things[sent : sent+dropped] {
 		if one.Unique {
-			s.ForgetIDs = append(s.ForgetIDs, one.ID)
+			r.ForgetIDs = append(r.ForgetIDs, one.ID)
 		}
 	}
-	h.m.finish(s)
-	if err := h.Finish(h.Context(), h.terms, s); err != nil {
-		t.Fatalf("settle %+v: %v", s, err)
+	if rapid.Bool().Draw(t, "failed") {
+		r.Error, r.Pause = "why", rapid.IntRange(0, 5).Draw(t, "pause") == 0
+		if ms := rapid.Int64Range(0, 6000).Draw(t, "cool"); ms > 0 {
+			r.CoolUntil = h.now + ms
+		}
+	}
+	h.m.finish(r)
+	if err := h.Finish(h.Context(), h.terms, r); err != nil {
+		t.Fatalf("finish %+v: %v", r, err)
 	}
 }
 
-// finishAgain repeats finished results, in the same way and in another.
+// finishAgain repeats results of batches that have ended.
 func (h *modelTest) finishAgain(t *rapid.T) {
-	for _, s := range h.m.settled {
-		if err := h.Finish(h.Context(), h.terms, s); err != nil {
-			t.Fatalf("settle %+v again: %v", s, err)
+	for _, r := range h.m.settled {
+		if err := h.Finish(h.Context(), h.terms, r); err != nil {
+			t.Fatalf("finish %+v again: %v", r, err)
 		}
-		if len(s.Requeue) > 0 {
+		if len(r.Retry)+len(r.Requeue) > 0 {
 			h.m.shrink()
-		}
-		if s.Unused++; h.m.flights[s.Batch] == nil {
-			h.wantNotInFlight(s)
 		}
 	}
 }
@@ -187,20 +186,6 @@ func (h *modelTest) drawReap(t *rapid.T) {
 func (h *modelTest) drawTime(t *rapid.T) {
 	steps := []int64{-3000, -1, 1, 10, 400, 1000, 5000, eventq.DedupeWindowMS}
 	h.now = max(epoch, h.now+rapid.SampledFrom(steps).Draw(t, "ms"))
-}
-
-func (h *modelTest) drawFailure(t *rapid.T) {
-	until := int64(0)
-	if ms := rapid.Int64Range(0, 6000).Draw(t, "cool"); ms > 0 {
-		until = h.now + ms
-	}
-	h.must(t, h.RecordFailure(h.Context(), h.terms.Game, "why", h.now, until))
-	if until > h.m.cool {
-		h.m.cool = until
-		if h.m.due > 0 {
-			h.m.due = max(h.m.due, until)
-		}
-	}
 }
 
 func (h *modelTest) drawPause(t *rapid.T) {

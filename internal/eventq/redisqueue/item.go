@@ -19,17 +19,32 @@ const maxBundle = 64
 // describes them. An id is escaped, so that it has neither blank nor line feed.
 func appendBundles(args []any, items []eventq.Item) []any {
 	for bundle := range slices.Chunk(items, maxBundle) {
-		size := 8
-		for i := range bundle {
-			size += len(bundle[i].ID) + len(bundle[i].Body) + 32
-		}
-		text := append(strconv.AppendInt(make([]byte, 0, size), int64(len(bundle)), 10), '\n')
-		for i := range bundle {
-			text = appendLine(text, &bundle[i])
-		}
-		args = append(args, text)
+		args = append(args, bundleOf(bundle, eventq.Tried{}))
 	}
 	return args
+}
+
+func bundleOf(items []eventq.Item, tried eventq.Tried) []byte {
+	size := 64
+	for i := range items {
+		size += len(items[i].ID) + len(items[i].Body) + 32
+	}
+	text := strconv.AppendInt(make([]byte, 0, size), int64(len(items)), 10)
+	if tried.ID != "" {
+		text = fmt.Appendf(text, " %s %d", tried.ID, tried.Attempts)
+	}
+	text = append(text, '\n')
+	for i := range items {
+		text = appendLine(text, &items[i])
+	}
+	return text
+}
+
+// triedOf returns what a bundle says about the message that it is.
+func triedOf(bundle string) (tried eventq.Tried) {
+	header, _, _ := strings.Cut(bundle, "\n")
+	_, _ = fmt.Sscanf(header, "%d %s %d", new(int), &tried.ID, &tried.Attempts) // other bundles have one number
+	return tried
 }
 
 func appendLine(text []byte, item *eventq.Item) []byte {
@@ -46,7 +61,8 @@ func appendLine(text []byte, item *eventq.Item) []byte {
 
 // appendBundle appends the items of a bundle. Their ids and bodies share its text.
 func appendBundle(items []eventq.Item, bundle string) ([]eventq.Item, error) {
-	number, lines, _ := strings.Cut(bundle, "\n")
+	header, lines, _ := strings.Cut(bundle, "\n")
+	number, _, _ := strings.Cut(header, " ")
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, fmt.Errorf("a bundle that begins %.60q", bundle)

@@ -18,6 +18,7 @@ type model struct {
 	queue   []*modelItem
 	flights map[string]*modelBatch
 	settled map[string]eventq.BatchResult
+	tried   map[*modelItem]eventq.Tried
 	seen    map[string]int64 // id to when it was accepted
 	pushes  map[string]eventq.PushResult
 	above   map[string]bool // pushes after which the queue was above its limit
@@ -31,17 +32,17 @@ type model struct {
 type modelItem struct{ eventq.Item }
 
 type modelBatch struct {
-	things    []*modelItem
-	till      int64
-	permitted int64
-	isPartial bool // whether a part has ended
+	things []*modelItem
+	tried  eventq.Tried
+	till   int64
 }
 
 func newModel(t eventq.Policy) *model {
 	return &model{
 		terms: t,
 		fates: map[*modelItem]eventq.Reason{}, flights: map[string]*modelBatch{}, settled: map[string]eventq.BatchResult{},
-		seen: map[string]int64{}, pushes: map[string]eventq.PushResult{}, above: map[string]bool{},
+		tried: map[*modelItem]eventq.Tried{},
+		seen:  map[string]int64{}, pushes: map[string]eventq.PushResult{}, above: map[string]bool{},
 	}
 }
 
@@ -195,7 +196,7 @@ func (m *model) markDue(now int64) int64 {
 		return 0
 	}
 	m.due = m.nextFree(now)
-	if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.flushBefore {
+	if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.flushBefore && m.tried[m.queue[0]].ID == "" {
 		m.due = max(m.due, min(oldest, now)+m.terms.FlushMS)
 	}
 	return m.due
@@ -206,11 +207,11 @@ func (m *model) take(t eventq.Take) eventq.TakeResult {
 	if !ended && m.flights[t.Batch] == nil && !m.paused && m.nextFree(t.Now) <= t.Now {
 		m.putInFlight(t)
 	}
-	var items []eventq.Item
-	if held := m.flights[t.Batch]; held != nil && !held.isPartial {
-		items = itemsOf(held.things)
+	taken := eventq.TakeResult{Left: len(m.queue), Next: m.markDue(t.Now)}
+	if held := m.flights[t.Batch]; held != nil {
+		taken.Items, taken.Tried = itemsOf(held.things), held.tried
 	}
-	return eventq.TakeResult{Items: items, Left: len(m.queue), Next: m.markDue(t.Now)}
+	return taken
 }
 
 // putInFlight takes as many full messages as allowed, or a smaller one.
@@ -224,10 +225,16 @@ func (m *model) putInFlight(t eventq.Take) {
 		messages = min(messages, int(math.Floor(float64(m.terms.Burst)-(ahead-0.01)/m.interval())))
 	}
 	messages = max(messages, 1)
-	n := min(len(m.queue), messages*m.terms.BatchSize)
-	m.flights[t.Batch] = &modelBatch{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
+	n, tried := 0, m.tried[m.queue[0]] // a message that was tried leaves alone
+	for n < len(m.queue) && m.tried[m.queue[n]] == tried && (n < messages*m.terms.BatchSize || tried.ID != "") {
+		n++
+	}
+	m.flights[t.Batch] = &modelBatch{things: slices.Clone(m.queue[:n]), tried: tried, till: t.Now + t.Lease}
+	for _, one := range m.queue[:n] {
+		delete(m.tried, one)
+	}
 	m.queue = m.queue[n:]
-	m.spend(t.Now, float64(messages))
+	m.spend(t.Now, math.Ceil(float64(n)/float64(m.terms.BatchSize)))
 }
 
 func itemsOf(things []*modelItem) (items []eventq.Item) {
@@ -237,59 +244,43 @@ func itemsOf(things []*modelItem) (items []eventq.Item) {
 	return items
 }
 
-// acquire returns the wait in ms, or -1 if the batch is gone.
-func (m *model) acquire(r eventq.Renewal) int64 {
+// finish counts the first items as sent, then some as dropped, and puts the rest
+// back: first the message to retry.
+func (m *model) finish(r eventq.BatchResult) {
 	f := m.flights[r.Batch]
-	if f == nil {
-		return -1
-	}
-	f.till = r.Now + r.Lease
-	switch wait := m.nextFree(r.Now) - r.Now; {
-	case f.permitted == r.Now:
-		return 0
-	case m.paused:
-		return 1000
-	case wait > 0:
-		return min(wait, r.Lease/2)
-	}
-	f.permitted = r.Now
-	m.spend(r.Now, 1)
-	m.markDue(r.Now)
-	return 0
-}
-
-// finish keeps the first items in flight, counts the next as sent, then some as
-// dropped, and the last as requeued.
-func (m *model) finish(s eventq.BatchResult) {
-	f := m.flights[s.Batch]
-	rest := f.things[s.Left+s.Sent:]
-	for _, one := range f.things[s.Left : s.Left+s.Sent] {
+	rest := f.things[r.Sent:]
+	for _, one := range f.things[:r.Sent] {
 		delete(m.fates, one)
 	}
-	m.sent += s.Sent
-	for reason, n := range s.Dropped {
+	m.sent += r.Sent
+	for reason, n := range r.Dropped {
 		for _, one := range rest[:n] {
 			m.fates[one] = reason
 		}
 		rest = rest[n:]
 	}
-	for _, id := range s.ForgetIDs {
+	for _, id := range r.ForgetIDs {
 		delete(m.seen, id)
 	}
-	m.queue = append(slices.Clone(rest), m.queue...)
-	if s.Unused > 0 {
-		m.spend(s.Now, -float64(s.Unused))
+	for _, one := range rest[:len(r.Retry)] {
+		m.tried[one] = r.Tried
 	}
-	if len(rest) > 0 || s.Unused > 0 {
-		m.markDue(s.Now)
+	m.queue = append(slices.Clone(rest), m.queue...)
+	m.cool = max(m.cool, r.CoolUntil)
+	if r.Pause {
+		m.paused = true
+	}
+	if r.Unused > 0 {
+		m.spend(r.Now, -float64(r.Unused))
+	}
+	if len(rest) > 0 || r.Unused > 0 || r.CoolUntil > 0 || r.Pause {
+		m.markDue(r.Now)
 	}
 	if len(rest) > 0 {
 		m.shrink()
 	}
-	if f.things, f.isPartial = f.things[:s.Left], true; s.Left == 0 {
-		delete(m.flights, s.Batch)
-	}
-	m.settled[s.Batch] = s
+	delete(m.flights, r.Batch)
+	m.settled[r.Batch] = r
 }
 
 func (m *model) reap(now int64) (lost int64) {

@@ -1,26 +1,33 @@
 -- Bundles, the elements of a queue: the number of items, then one line per item,
--- 'QUEUED_AT AT FLAG ID BODY' (times in ms; flag u: unique, o: other).
+-- 'QUEUED_AT AT FLAG ID BODY' (times in ms; flag u: unique, o: other). A message that
+-- was tried is one bundle. Its number of items is followed by ' ID ATTEMPTS'.
 -- KEYS  none of its own
 -- ARGV  none of its own
 -- Returns nothing.
-local function size_of(bundle) return tonumber(string.match(bundle, '^%d+')) end
 
--- Removes the oldest n items, which must exist, and returns their bundles.
-local function pop(queue, n)
-  local bundles, ttl = {}, redis.call('PTTL', queue)
-  while n > 0 do
+-- Removes the oldest n items, which must exist. Returns their bundles and their number,
+-- which is smaller if tried messages must be removed alone.
+local function pop(queue, n, alone)
+  local bundles, popped, ttl = {}, 0, redis.call('PTTL', queue)
+  while popped < n do
     local bundle = redis.call('LPOP', queue)
-    local size = size_of(bundle)
-    if size > n then -- divide it after n lines
+    local size, tried = string.match(bundle, '^(%d+)([^\n]*)')
+    size = tonumber(size)
+    if alone and tried ~= '' then
+      if popped == 0 then return {bundle}, size end
+      redis.call('LPUSH', queue, bundle)
+      return bundles, popped
+    end
+    if size > n - popped then -- divide it
       local first = string.find(bundle, '\n', 1, true)
       local last = first
-      for _ = 1, n do last = string.find(bundle, '\n', last + 1, true) end
-      redis.call('LPUSH', queue, (size - n) .. string.sub(bundle, last))
+      for _ = 1, n - popped do last = string.find(bundle, '\n', last + 1, true) end
+      redis.call('LPUSH', queue, size - n + popped .. tried .. string.sub(bundle, last))
       redis.call('PEXPIRE', queue, ttl)
-      bundle, size = n .. string.sub(bundle, first, last), n
+      bundle, size = n - popped .. string.sub(bundle, first, last), n - popped
     end
     bundles[#bundles + 1] = bundle
-    n = n - size
+    popped = popped + size
   end
-  return bundles
+  return bundles, popped
 end

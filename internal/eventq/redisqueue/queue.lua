@@ -47,8 +47,9 @@ local function mark(q)
   end
   local due = next_attempt(q)
   if q.length < q.batch_size then
-    local oldest = tonumber(string.match(redis.call('LINDEX', KEYS[3], 0), '\n(%d+)'))
-    if oldest > q.flush_before then
+    local tried, oldest = string.match(redis.call('LINDEX', KEYS[3], 0), '^%d+([^\n]*)\n(%d+)')
+    oldest = tonumber(oldest)
+    if tried == '' and oldest > q.flush_before then
       due = math.max(due, math.min(oldest, now) + q.flush_ms) -- the oldest may come from a clock that was set back
     end
   end

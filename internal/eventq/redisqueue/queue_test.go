@@ -128,7 +128,7 @@ func (l *queueTest) push(items []eventq.Item) eventq.PushResult {
 
 func (l *queueTest) take(batch string) eventq.TakeResult {
 	l.Helper()
-	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 1, Node: "n1", Pool: "shared", Now: l.now, Lease: 20_000})
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 1, Pool: "shared", Now: l.now, Lease: 20_000})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -141,6 +141,17 @@ func (l *queueTest) finish(s eventq.BatchResult) {
 	if err := l.Finish(l.Context(), l.terms, s); err != nil {
 		l.Fatal(err)
 	}
+}
+
+// fail makes a take of one item fail.
+func (l *queueTest) fail(why string, until int64) {
+	l.Helper()
+	batch := ulid.Make().String()
+	items := l.take(batch).Items
+	if len(items) == 0 {
+		l.Fatal("nothing was taken")
+	}
+	l.finish(eventq.BatchResult{Batch: batch, Requeue: items, Error: why, CoolUntil: until})
 }
 
 func (l *queueTest) maintain() {

@@ -32,16 +32,14 @@ var sources embed.FS
 var (
 	pushScript     = script("queue", "push")
 	takeScript     = script("queue", "pop", "take")
-	acquireScript  = script("queue", "acquire")
 	finishScript   = script("queue", "finish")
 	maintainScript = script("queue", "maintain")
 	reapScript     = script("queue", "reap")
 
-	dropScript          = script("pop", "drop")
-	adminScript         = script("admin")
-	recordFailureScript = script("record_failure")
-	dueScript           = script("due")
-	statusScript        = script("status")
+	dropScript   = script("pop", "drop")
+	adminScript  = script("admin")
+	dueScript    = script("due")
+	statusScript = script("status")
 )
 
 func script(files ...string) *redis.Script {

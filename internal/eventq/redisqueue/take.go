@@ -3,7 +3,6 @@ package redisqueue
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"laststand/internal/eventq"
 	"laststand/internal/redisx"
@@ -22,22 +21,11 @@ func (s *Store) Take(ctx context.Context, t eventq.Policy, take eventq.Take) (ev
 	}
 	reply := redisx.Reply(values)
 	taken := eventq.TakeResult{Left: int(reply.Number(0)), Next: reply.Number(1)}
+	if len(reply) > 2 {
+		taken.Tried = triedOf(reply.Text(2))
+	}
 	if taken.Items, err = unpackBundles(reply[2:]); err != nil {
 		return eventq.TakeResult{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
 	return taken, nil
-}
-
-// Acquire implements eventq.Queue. A caller that waits for the returned time keeps
-// its lease, because the script splits longer waits.
-func (s *Store) Acquire(ctx context.Context, t eventq.Policy, r eventq.Renewal) (time.Duration, error) {
-	args := append(queueArgs(t, r.Now, 5), r.Batch, r.Now+r.Lease, r.Lease+keepLateMS, r.Lease/2, r.LeaseOnly)
-	wait, err := acquireScript.Run(ctx, s.client, gamePartition(t.Game).batchKeys(t.Game, r.Batch), args...).Int64()
-	if err != nil {
-		return 0, fmt.Errorf("redisqueue: acquire: %w", err)
-	}
-	if wait < 0 {
-		return 0, eventq.ErrNotInFlight
-	}
-	return time.Duration(wait) * time.Millisecond, nil
 }

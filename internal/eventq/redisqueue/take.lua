@@ -5,22 +5,21 @@
 --       (ms), 12 which workers take it
 -- Returns {length, when the game is due or 0, the bundles of the batch}. There are no
 -- bundles if nothing could be taken. A repeated run returns the same batch if it is in
--- flight still: a list of 'COUNT ACQUIRED_AT RESULT' and its bundles.
+-- flight still: a list of the number of its items and its bundles.
 local q, bundles = open(), redis.call('LRANGE', KEYS[6], 1, -1)
 if redis.call('EXISTS', KEYS[6]) == 0 and q.length > 0 and not q.paused and next_attempt(q) <= now then
   local messages = math.min(tonumber(ARGV[9]), math.floor(q.length / q.batch_size))
   if q.interval > 0 then
     messages = math.min(messages, math.floor((now - q.rate_at + 0.01) / q.interval + q.burst))
   end
-  messages = math.max(1, messages)
-  local n = math.min(q.length, messages * q.batch_size)
-  bundles = pop(KEYS[3], n)
+  local n
+  bundles, n = pop(KEYS[3], math.min(q.length, math.max(1, messages) * q.batch_size), true)
   q.length = q.length - n
-  redis.call('RPUSH', KEYS[6], n .. ' 0 ', unpack(bundles))
+  redis.call('RPUSH', KEYS[6], n, unpack(bundles))
   redis.call('PEXPIRE', KEYS[6], ARGV[11])
   redis.call('ZADD', KEYS[5], ARGV[10], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
   count(KEYS[4], 'in_flight', n)
-  spend(q, messages)
+  spend(q, math.ceil(n / q.batch_size))
   redis.call('HSET', KEYS[4], 'queued', q.length, 'pool', ARGV[12])
 end
 return {q.length, mark(q), unpack(bundles)}

@@ -1,11 +1,9 @@
 package redisqueue
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -114,19 +112,17 @@ func TestNothingIsTakenWhileAGameIsPausedOrCoolsDown(t *testing.T) {
 		game := l.terms.Game
 		l.push(l.ownItems(ids(0, 25)...))
 		l.due(l.now)
-		if err := l.RecordFailure(l.Context(), game, "banned", l.now, l.now+5000); err != nil {
-			l.Fatal(err)
-		}
+		first := l.take("b0").Items
+		l.fail("banned", l.now+5000)
 		l.due(l.now + 5000)
 		l.push(l.ownItems("x"))
 		l.due(l.now + 5000)
-		if got := l.take("b1"); got.Items != nil || got.Next != l.now+5000 || got.Left != 26 {
+		if got := l.take("b1"); got.Items != nil || got.Next != l.now+5000 || got.Left != 16 {
 			l.Errorf("took %+v in the cool-down", got)
 		}
-		if err := l.RecordFailure(l.Context(), game, "again", l.now+1, l.now+3000); err != nil { // the later end stands
-			l.Fatal(err)
-		}
-		if s := l.status(); s.CoolUntil != l.now+5000 || s.Error != "again" || s.ErrorAt != l.now+1 {
+		// the later end stands
+		l.finish(eventq.BatchResult{Batch: "b0", Requeue: first, Error: "again", CoolUntil: l.now + 3000})
+		if s := l.status(); s.CoolUntil != l.now+5000 || s.Error != "again" || s.ErrorAt != l.now {
 			l.Errorf("status %+v", s)
 		}
 		if err := l.Pause(l.Context(), game, ""); err != nil {
@@ -158,103 +154,13 @@ func TestNothingIsTakenWhileAGameIsPausedOrCoolsDown(t *testing.T) {
 func TestAFailureWithoutACoolDown(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems("a"))
-		if err := l.RecordFailure(l.Context(), l.terms.Game, "once", l.now, 0); err != nil {
-			l.Fatal(err)
-		}
+		l.fail("once", 0)
 		l.due(l.now + 1000)
 		if s := l.status(); s.CoolUntil != 0 || s.Error != "once" {
 			l.Errorf("status %+v", s)
 		}
-		// A lease that ends before the queue is due does not make the queue due
-		// earlier.
-		if err := l.RecordFailure(l.Context(), l.terms.Game, "twice", l.now, l.now+10); err != nil {
-			l.Fatal(err)
-		}
+		l.fail("twice", l.now+10) // a cool-down makes the queue due no earlier
 		l.due(l.now + 1000)
-	})
-}
-
-// acquire asks for another attempt of a batch.
-func (l *queueTest) acquire(batch string) (time.Duration, error) {
-	l.Helper()
-	return l.Acquire(l.Context(), l.terms, eventq.Renewal{Batch: batch, Now: l.now, Lease: 20_000})
-}
-
-func (l *queueTest) checkAcquire(batch string, want time.Duration) {
-	l.Helper()
-	if wait, err := l.acquire(batch); err != nil || wait != want {
-		l.Errorf("wait %v, %v, want %v", wait, err, want)
-	}
-}
-
-func TestATryAgainTakesAToken(t *testing.T) {
-	each(t, func(l *queueTest) {
-		l.terms.PerSecond, l.terms.Burst = 1, 2
-		l.push(l.ownItems(ids(0, 30)...))
-		l.take("b1")
-		l.checkAcquire("b1", 0)
-		l.due(l.now + 1000)     // a token is gone
-		l.checkAcquire("b1", 0) // repeated: the same
-		l.now++
-		l.checkAcquire("b1", 999*time.Millisecond)
-		l.now += 999
-		l.checkAcquire("b1", 0)
-		if got := l.take("b2"); got.Items != nil || got.Next != l.now+1000 {
-			l.Errorf("took %+v without a token", got)
-		}
-		if again := l.take("b1"); !slices.Equal(idsOf(again.Items), ids(0, 10)) {
-			l.Errorf("the batch is %q after it", idsOf(again.Items))
-		}
-	})
-}
-
-func TestATryAgainWaits(t *testing.T) {
-	each(t, func(l *queueTest) {
-		l.push(l.ownItems("a"))
-		l.take("b1")
-		if err := l.RecordFailure(l.Context(), l.terms.Game, "banned", l.now, l.now+60_000); err != nil {
-			l.Fatal(err)
-		}
-		for range 5 { // as long as the lease allows, which each asking renews
-			l.checkAcquire("b1", 10*time.Second)
-			l.now += 10_000
-		}
-		l.now += 9000
-		l.checkAcquire("b1", time.Second)
-		if err := l.Pause(l.Context(), l.terms.Game, "stop"); err != nil {
-			l.Fatal(err)
-		}
-		for range 30 {
-			l.now += 1000
-			l.checkAcquire("b1", time.Second)
-			l.reap(0)
-		}
-		if err := l.Resume(l.Context(), l.terms.Game, l.now); err != nil {
-			l.Fatal(err)
-		}
-		l.client.PExpire(l.Context(), l.keys.batch("b1"), time.Second)
-		l.checkAcquire("b1", 0)
-		if ttl := l.client.PTTL(l.Context(), l.keys.batch("b1")).Val(); ttl <= 20*time.Second {
-			l.Errorf("the batch lives on for %v", ttl)
-		}
-	})
-}
-
-func TestALeaseIsRenewedWithoutATry(t *testing.T) {
-	each(t, func(l *queueTest) {
-		l.terms.PerSecond, l.terms.Burst = 1, 2
-		l.push(l.ownItems("a"))
-		l.take("b1")
-		for range 5 {
-			l.now += 15_000
-			if _, err := l.Acquire(l.Context(), l.terms, eventq.Renewal{Batch: "b1", Now: l.now, Lease: 20_000, LeaseOnly: true}); err != nil {
-				l.Fatal(err)
-			}
-			l.reap(0)
-		}
-		l.checkAcquire("b1", 0)
-		l.now++
-		l.checkAcquire("b1", 0) // of two
 	})
 }
 
@@ -266,10 +172,9 @@ func TestAClockThatGoesBackBlocksNothing(t *testing.T) {
 		l.now += hours
 		l.push(l.ownItems("a", "b"))
 		l.take("b1")
-		if err := l.RecordFailure(l.Context(), l.terms.Game, "slow down", l.now, l.now+60_000); err != nil {
-			l.Fatal(err)
-		}
 		l.push(l.ownItems("c"))
+		l.now += 1000
+		l.fail("slow down", l.now+60_000)
 		if err := l.FlushNow(l.Context(), l.terms.Game, l.now); err != nil {
 			l.Fatal(err)
 		}
@@ -279,26 +184,6 @@ func TestAClockThatGoesBackBlocksNothing(t *testing.T) {
 		l.due(l.now)
 		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), []string{"c"}) {
 			l.Errorf("took %+v", got)
-		}
-	})
-}
-
-func TestABatchThatHasEndedMustNotBeTried(t *testing.T) {
-	each(t, func(l *queueTest) {
-		l.terms.BatchSize = 1
-		l.push(l.ownItems("a", "b"))
-		l.take("settled")
-		l.take("lost")
-		l.finish(eventq.BatchResult{Batch: "settled", Sent: 1})
-		l.now += 20_000
-		l.reap(1)
-		for _, batch := range []string{"settled", "lost", "never"} {
-			if _, err := l.acquire(batch); !errors.Is(err, eventq.ErrNotInFlight) {
-				l.Errorf("%s: %v", batch, err)
-			}
-			if n := l.client.ZCard(l.Context(), l.keys.taken()).Val(); n != 0 {
-				l.Errorf("%s is in flight again", batch)
-			}
 		}
 	})
 }
