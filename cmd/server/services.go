@@ -196,7 +196,7 @@ func (n *node) createReporting() error {
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	r.sessionEvents = playerevents.New(playerevents.Config{
-		Games: policies, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
+		Games: policies, Offer: r.Offer, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	return nil

@@ -2,17 +2,14 @@ package eventq
 
 import (
 	"sync"
-	"time"
 
 	"laststand/internal/timer"
 )
 
 const (
-	flushDelay    = 20 * time.Millisecond  // an offered item waits at least this long for others
-	maxFlushDelay = 100 * time.Millisecond // and at most this long, if there are few items
-	flushSize     = 256                    // so many offered items are pushed at once
-	maxBuffered   = 200_000                // items of all games that are not pushed yet; one game may have half
-	bodyChunk     = 16 << 10               // bytes that are allocated together
+	flushSize   = 256      // so many offered items are pushed at once
+	maxBuffered = 200_000  // items of all games that are not pushed yet
+	bodyChunk   = 16 << 10 // bytes that are allocated together
 )
 
 // gameBuffer holds what was offered to a game and is not in its queue yet.
@@ -21,15 +18,10 @@ type gameBuffer struct {
 	items        []Item
 	bodies       []byte // the bodies of the items, the latest at the end
 	refused      map[Reason]int64
-	pushingCount int  // items of the push below
-	lastPushSize int  // items of the last push
-	isListed     bool // whether the partition has listed the game, so that the collector looks at it
-	isClosed     bool // whether the service has ended
-
-	// The collector owns the fields below.
-	waitingSince time.Time // when the wait of few items began; zero: not yet
-	push         *Push     // what it pushes; the same again until the store has answered
-	hasMore      bool      // whether items are left that did not fit into the push
+	push         *Push // what the collector pushes; the same again until the store has answered
+	lastPushSize int   // items of the last push
+	isListed     bool  // whether the partition has listed the game, so that the collector looks at it
+	isClosed     bool  // whether the service has ended
 }
 
 // addToBuffer adds an item and a copy of its body. It counts the item as
@@ -42,12 +34,12 @@ func (s *intake) addToBuffer(g *game, item Item, body []byte, reason Reason) {
 		s.metrics.flushLost.Inc()
 		return
 	}
-	if reason == "" && (len(c.items)+c.pushingCount >= min(g.MaxLen, maxBuffered/2) || s.buffered.Load() >= maxBuffered) {
+	if reason == "" && (c.size() >= g.MaxLen || !s.hasRoom(g.partition)) {
 		reason = QueueFull
 	}
 	if reason == "" {
 		c.add(item, body)
-		s.buffered.Add(1)
+		s.addBuffered(g.partition, 1)
 	} else {
 		c.countRefused(reason)
 	}
@@ -62,10 +54,30 @@ func (s *intake) addToBuffer(g *game, item Item, body []byte, reason Reason) {
 	}
 }
 
+// hasRoom reports whether the buffers of a partition may grow. They may hold as much
+// as is free for all. So partitions whose store is unreachable leave room to the
+// others: one holds at most a half, two hold at most a third each, and so on.
+func (s *intake) hasRoom(p *partition) bool {
+	return p.buffered.Load() < maxBuffered-s.buffered.Load()
+}
+
+func (s *intake) addBuffered(p *partition, n int) {
+	p.buffered.Add(int64(n))
+	s.buffered.Add(int64(n))
+}
+
 func (c *gameBuffer) isEmpty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.items)+c.pushingCount == 0
+	return c.size() == 0
+}
+
+// size returns the number of items. The caller holds the lock.
+func (c *gameBuffer) size() int {
+	if c.push != nil {
+		return len(c.items) + len(c.push.Items)
+	}
+	return len(c.items)
 }
 
 // add appends an item. The bodies of many items share one allocation, sized by
@@ -90,26 +102,6 @@ func (c *gameBuffer) countRefused(reason Reason) {
 	c.refused[reason]++
 }
 
-// isFlushDue reports whether to push the buffer of a game. Few items wait for
-// others, at most a tenth of the time that they may wait in the queue. All
-// games of a partition are pushed at the same times.
-func (g *game) isFlushDue(now time.Time) bool {
-	c := &g.buffer
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	wait := min(time.Duration(g.FlushMS)*time.Millisecond/10, maxFlushDelay)
-	if wait > flushDelay && len(c.items) < g.BatchSize {
-		if c.waitingSince.IsZero() {
-			c.waitingSince = now.Add(-(now.Sub(g.partition.startedAt) % wait))
-		}
-		if now.Sub(c.waitingSince) < wait {
-			return false
-		}
-	}
-	c.waitingSince = time.Time{}
-	return true
-}
-
 // nextPush returns what to push: the same push until finishPush.
 func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
 	c.mu.Lock()
@@ -125,7 +117,7 @@ func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
 		n++
 	}
 	c.push = &Push{ID: ids.next(), From: ids.processID, Items: c.items[:n:n], Refused: c.refused}
-	c.pushingCount, c.lastPushSize, c.hasMore, c.items, c.refused = n, n, n < len(c.items), c.items[n:], nil
+	c.lastPushSize, c.items, c.refused = n, c.items[n:], nil
 	return c.push
 }
 
@@ -138,7 +130,7 @@ func (c *gameBuffer) dropItems(p *Push, ids *idGenerator) {
 	for reason, n := range p.Refused {
 		refused[reason] += n
 	}
-	c.push, c.pushingCount = &Push{ID: ids.next(), From: ids.processID, Refused: refused}, 0
+	c.push = &Push{ID: ids.next(), From: ids.processID, Refused: refused}
 }
 
 // finishPush forgets a push. It returns how many items are left, or -1 if
@@ -146,10 +138,7 @@ func (c *gameBuffer) dropItems(p *Push, ids *idGenerator) {
 func (c *gameBuffer) finishPush() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.push, c.pushingCount = nil, 0
-	if c.hasMore {
-		c.waitingSince = time.Unix(0, 0)
-	}
+	c.push = nil
 	if len(c.items) > 0 || c.refused != nil {
 		return len(c.items)
 	}
@@ -157,18 +146,18 @@ func (c *gameBuffer) finishPush() int {
 	return -1
 }
 
-// losses are what a game had not pushed when the service ended.
-type losses struct {
-	untried int64 // items that were in no push
-	unknown int64 // items of a push without an answer, which may be queued
-	refused map[Reason]int64
-}
-
-// takeLosses closes the buffer and returns what it held.
-func (c *gameBuffer) takeLosses() (l losses, hasLosses bool) {
+// close closes the buffer. It returns how many items it held, and a push that counts
+// those of them that cannot be in the queue.
+func (c *gameBuffer) close(ids *idGenerator) (lost int, count Push) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l = losses{untried: int64(len(c.items)), unknown: int64(c.pushingCount), refused: c.refused}
-	c.items, c.bodies, c.push, c.refused, c.pushingCount, c.isClosed = nil, nil, nil, nil, 0, true
-	return l, l.untried+l.unknown > 0 || l.refused != nil
+	lost, count = c.size(), Push{ID: ids.next(), Refused: c.refused}
+	if len(c.items) > 0 {
+		if count.Refused == nil {
+			count.Refused = map[Reason]int64{}
+		}
+		count.Refused[Shutdown] = int64(len(c.items))
+	}
+	c.items, c.bodies, c.push, c.refused, c.isClosed = nil, nil, nil, nil, true
+	return lost, count
 }

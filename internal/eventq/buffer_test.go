@@ -103,8 +103,14 @@ func TestCollectorsAreBoundedInAll(t *testing.T) {
 		for _, policy := range all {
 			n.offer(policy.Game, 0, 9000)
 		}
-		if n.buffered.Load() != maxBuffered {
-			t.Errorf("%d held", n.buffered.Load())
+		held := n.buffered.Load()
+		if held > maxBuffered || held < maxBuffered/2 {
+			t.Errorf("%d held", held)
+		}
+		for _, p := range n.partitions {
+			if p.buffered.Load() > maxBuffered/2 {
+				t.Errorf("partition %d holds %d", p.index, p.buffered.Load())
+			}
 		}
 		stop := w.run(n)
 		time.Sleep(2 * time.Second)
@@ -113,8 +119,44 @@ func TestCollectorsAreBoundedInAll(t *testing.T) {
 		for _, policy := range all {
 			full += w.counts(policy.Game).Dropped[QueueFull]
 		}
-		if full != 30*9000-maxBuffered {
+		if full != 30*9000-held || n.buffered.Load() != 0 {
 			t.Errorf("%d did not fit", full)
+		}
+	})
+}
+
+// Games whose store is unreachable leave room for the games of other partitions.
+func TestAnUnreachablePartitionLeavesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := numbered(200)
+		w := newCluster(t, all...)
+		unreachable := func(game string) bool { return w.Partition(game) != 0 }
+		w.set(func() {
+			w.fault = func(operation, game string) error {
+				if operation == "push" && unreachable(game) {
+					return errStore
+				}
+				return nil
+			}
+		})
+		n := w.start("n")
+		defer n.stop()
+		for _, policy := range all {
+			if unreachable(policy.Game) {
+				n.offer(policy.Game, 0, 9000)
+			}
+		}
+		for _, policy := range all {
+			if !unreachable(policy.Game) {
+				n.offer(policy.Game, 0, 100)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		for _, policy := range all {
+			if !unreachable(policy.Game) {
+				w.want(policy.Game, Counts{Offered: 100, Sent: 100})
+			}
 		}
 	})
 }
@@ -128,7 +170,7 @@ func TestPushesGrowWhenTheStoreIsSlow(t *testing.T) {
 		stop := w.run(n)
 		time.Sleep(100 * time.Millisecond)
 		w.set(func() {
-			if w.calls["push"] != 2 {
+			if w.calls["push"] != 5 {
 				t.Errorf("%d pushes", w.calls["push"])
 			}
 		})
@@ -143,19 +185,15 @@ func TestPushesGrowWhenTheStoreIsSlow(t *testing.T) {
 func TestFewItemsWaitForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		prompt := policyOf("b")
-		prompt.FlushMS = 50
-		w := newCluster(t, policyOf("a"), prompt, policyOf("c"))
+		w := newCluster(t, policyOf("a"), policyOf("c"))
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, MaxBatch-1)
-		n.offer("b", 0, 1)
-		n.offer("c", 0, MaxBatch+1)
-		time.Sleep(flushDelay + time.Millisecond)
+		n.offer("c", 0, flushSize)
+		time.Sleep(flushDelay / 2)
 		w.want("a", Counts{})
-		w.want("b", Counts{Offered: 1, Queued: 1})
-		w.want("c", Counts{Offered: MaxBatch + 1, Sent: MaxBatch, Queued: 1}) // found without a poll
-		time.Sleep(maxFlushDelay)
+		w.want("c", Counts{Offered: flushSize, Sent: flushSize}) // found without a poll
+		time.Sleep(flushDelay)
 		w.want("a", Counts{Offered: MaxBatch - 1, Queued: MaxBatch - 1})
 		w.set(func() { clear(w.calls) })
 		for i := range 100 {
@@ -163,7 +201,7 @@ func TestFewItemsWaitForOthers(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		w.set(func() {
-			if pushes := w.calls["push"]; pushes < 8 || pushes > 10 {
+			if pushes := w.calls["push"]; pushes < 15 || pushes > 20 {
 				t.Errorf("%d pushes of a game in a second", pushes)
 			}
 		})

@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -174,7 +175,7 @@ func (s *sink) Send(ctx context.Context, b Batch) Outcome {
 	s.mu.Lock()
 	t := attempt{batch: b.ID, at: time.Now(), now: b.Now}
 	for _, item := range b.Items {
-		t.ids = append(t.ids, item.ID)
+		t.ids = append(t.ids, nameOf(item))
 		t.oldest = max(t.oldest, b.Now-item.At)
 	}
 	s.attempts = append(s.attempts, t)
@@ -191,6 +192,15 @@ func (s *sink) Send(ctx context.Context, b Batch) Outcome {
 		return arrived
 	}
 	return answer(ctx, n, b)
+}
+
+// nameOf returns the id of an item, or its device in place of a generated id.
+func nameOf(item Item) string {
+	var b Behaviour
+	if !item.Unique && json.Unmarshal(item.Body, &b) == nil && b.Device != "" {
+		return b.Device
+	}
+	return item.ID
 }
 
 func (s *sink) Close() error { return nil }

@@ -23,17 +23,10 @@ type intake struct {
 
 // Offer accepts a behaviour of a player of this server, if the game reports its
 // type. It never blocks. The behaviour is queued within about 100 ms, or
-// dropped if too many wait. An empty ID gets a new one, and an At of 0 means
-// now. Offer does not look for repeated ids, so callers must offer each
-// behaviour once.
-func (s *intake) Offer(game string, b Behaviour) { s.offer(game, b, false) }
-
-// OfferUnique is Offer for behaviours that several nodes may offer, or one node
-// twice. The queue accepts each id once within DedupeWindowMS. It costs more,
-// because Redis keeps a set of ids.
-func (s *intake) OfferUnique(game string, b Behaviour) { s.offer(game, b, true) }
-
-func (s *intake) offer(game string, b Behaviour, once bool) {
+// dropped if too many wait. An At of 0 means now. The queue accepts each ID once
+// within DedupeWindowMS. An empty ID gets a new one, which costs less, because
+// Redis keeps no set of such ids.
+func (s *intake) Offer(game string, b Behaviour) {
 	g := s.games[game]
 	if g == nil || !slices.Contains(g.Report, b.Type) {
 		return
@@ -50,7 +43,7 @@ func (s *intake) offer(game string, b Behaviour, once bool) {
 	if named && !identity.ValidID(b.ID) {
 		reason = Invalid
 	}
-	s.addToBuffer(g, Item{ID: b.ID, Unique: once, At: b.At, QueuedAt: now}, body, reason)
+	s.addToBuffer(g, Item{ID: b.ID, Unique: named, At: b.At, QueuedAt: now}, body, reason)
 }
 
 // Post validates up to MaxPush posted behaviours one by one, and queues the

@@ -1,18 +1,17 @@
 package eventq
 
 import (
-	"slices"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"laststand/internal/timer"
 )
 
 // partition is what the service keeps about the games of one partition.
 type partition struct {
-	index     int
-	games     []*game
-	startedAt time.Time // from this time on pushes happen at regular intervals
+	index    int
+	games    []*game
+	buffered atomic.Int64 // items of its games that are not pushed yet
 
 	hasItems      chan struct{} // a game has something to push
 	hasFullBuffer chan struct{} // a game has enough to push it now
@@ -25,7 +24,7 @@ type partition struct {
 
 func newPartition(index int) *partition {
 	return &partition{
-		index: index, startedAt: time.Now(),
+		index:    index,
 		hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1),
 		pollNow: make(chan struct{}, 1),
 	}
@@ -37,23 +36,6 @@ func (p *partition) add(g *game) {
 	p.listed = append(p.listed, g)
 	p.mu.Unlock()
 	timer.Wake(p.hasItems)
-}
-
-// removeDue returns the games whose push is due. The others stay listed.
-func (p *partition) removeDue(now time.Time) (due []*game) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.listed = slices.DeleteFunc(p.listed, func(g *game) bool {
-		if !g.isFlushDue(now) {
-			return false
-		}
-		due = append(due, g)
-		return true
-	})
-	if len(p.listed) > 0 {
-		timer.Wake(p.hasItems)
-	}
-	return due
 }
 
 // removeListed returns all listed games and starts a new list.

@@ -12,22 +12,23 @@ import (
 
 const concurrentPushes = 64 // of a partition at a time
 
-// pushAll makes a push for each game, concurrently, while there is time. It
-// returns the games whose outcome is unknown.
-func (s *intake) pushAll(ctx context.Context, games []*game) (failing []*game) {
-	isDone := make([]atomic.Bool, len(games))
+// pushAll makes a push for each game, concurrently, while there is time. It lists
+// the games that have more to push, and reports whether the store has answered.
+func (s *intake) pushAll(ctx context.Context, games []*game) bool {
+	var failures atomic.Int64
 	var pushes errgroup.Group // concurrent pushes share round trips
 	pushes.SetLimit(concurrentPushes)
-	for i, g := range games {
-		pushes.Go(func() error { isDone[i].Store(ctx.Err() == nil && s.push(ctx, g)); return nil })
+	for _, g := range games {
+		pushes.Go(func() error {
+			if ctx.Err() != nil || !s.push(ctx, g) {
+				failures.Add(1)
+				g.partition.add(g)
+			}
+			return nil
+		})
 	}
 	_ = pushes.Wait() // there are no errors
-	for i, g := range games {
-		if !isDone[i].Load() {
-			failing = append(failing, g)
-		}
-	}
-	return failing
+	return failures.Load() == 0
 }
 
 // push pushes the buffer of a game. It returns false if the outcome is unknown.
@@ -38,7 +39,7 @@ func (s *intake) push(ctx context.Context, g *game) bool {
 	defer cancel()
 	pushed, err := s.Queue.Push(ctx, g.Policy, *p)
 	if errors.Is(err, ErrFull) {
-		s.buffered.Add(-int64(len(p.Items)))
+		s.addBuffered(g.partition, -len(p.Items))
 		g.buffer.dropItems(p, &s.ids)
 		return s.push(ctx, g)
 	}
@@ -46,13 +47,7 @@ func (s *intake) push(ctx context.Context, g *game) bool {
 	if err != nil {
 		return false
 	}
-	s.afterPush(g, pushed)
-	return true
-}
-
-// afterPush updates the state after a successful push.
-func (s *intake) afterPush(g *game, result PushResult) {
-	s.buffered.Add(-int64(len(g.buffer.push.Items)))
+	s.addBuffered(g.partition, -len(p.Items))
 	left := g.buffer.finishPush()
 	if left >= flushSize {
 		timer.Wake(g.partition.hasFullBuffer)
@@ -60,5 +55,6 @@ func (s *intake) afterPush(g *game, result PushResult) {
 	if left >= 0 {
 		g.partition.add(g)
 	}
-	s.sender.pushed(g, result)
+	s.sender.pushed(g, pushed)
+	return true
 }

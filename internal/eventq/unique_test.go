@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// offerMixed offers behaviours in alternating runs of unique and other items.
+// offerMixed offers behaviours in alternating runs of unique and other items. The
+// latter are named by their device.
 func (n *node) offerMixed(count, run int) {
 	for i := range count {
-		offer := n.Offer
-		if i/run%2 == 1 {
-			offer = n.OfferUnique
+		b := Behaviour{ID: id(i), Type: Online, Account: Guest}
+		if i/run%2 == 0 {
+			b.ID, b.Device = "", id(i)
 		}
-		offer("a", Behaviour{ID: id(i), Type: Online, Account: Guest})
+		n.Offer("a", b)
 	}
 }
 

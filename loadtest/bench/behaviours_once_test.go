@@ -23,7 +23,7 @@ func (o *once) offer(_ context.Context, games []int) error {
 	for _, game := range games {
 		event := *sample()
 		event.ID = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_" + strconv.FormatInt(o.made.Add(1), 36)
-		o.OfferUnique(o.games[game], event)
+		o.Offer(o.games[game], event)
 	}
 	return nil
 }

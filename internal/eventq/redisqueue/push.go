@@ -13,9 +13,12 @@ import (
 // drops them.
 func (s *Store) Push(ctx context.Context, t eventq.Policy, p eventq.Push) (eventq.PushResult, error) {
 	part := gamePartition(t.Game)
-	bundles := appendBundles(nil, p.Items)
+	bundles, repeat := appendBundles(nil, p.Items), repeatMS
+	if p.From != "" {
+		repeat = lastPushMS
+	}
 	args := queueArgs(t, p.Now, 9+2*len(p.Refused)+len(p.Items)+len(bundles))
-	args = append(args, queueTTL(t), repeatMS, eventq.DedupeWindowMS, s.maxSeen, string(overflow(t, p.Posted)), p.ID, len(p.Items), len(p.Refused))
+	args = append(args, queueTTL(t), repeat, eventq.DedupeWindowMS, s.maxSeen, string(overflow(t, p.Posted)), p.ID, len(p.Items), len(p.Refused))
 	ids := uniqueIDs(p.Items)
 	args = append(args, len(ids))
 	for reason, n := range p.Refused {

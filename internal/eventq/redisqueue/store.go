@@ -17,8 +17,10 @@ const (
 	// batch after its lease. Late items are then still counted with their real
 	// reason.
 	keepLateMS = 60_000
-	// repeatMS is how long a call may be repeated.
-	repeatMS = 60_000
+	// repeatMS is how long a call may be repeated. lastPushMS is the same for the
+	// pushes of a producer, which repeats them for as long as the store is unreachable.
+	repeatMS   = 60_000
+	lastPushMS = 3_600_000
 	// longestCoolMS is more than any cool-down. longestLeaseMS is more than any
 	// lease. clockSkewMS is more than the clocks of two nodes differ.
 	longestCoolMS  = 2 * 3_600_000
