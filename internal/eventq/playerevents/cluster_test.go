@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,19 +44,17 @@ type testNode struct {
 	hall *cluster
 	stop func() // in order
 
-	// The mutex of hall guards the fields below.
-	alive []string
-	dead  bool // what it does has no effect
+	dead bool // what it does has no effect; guarded by the mutex of hall
 }
 
 // node runs a node. All games report every type.
-func (h *cluster) node(name string, alive ...string) *testNode {
+func (h *cluster) node(name string) *testNode {
 	all := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
-	p := &testNode{hall: h, alive: alive}
+	p := &testNode{hall: h}
 	p.Service = New(Config{
 		Games: []eventq.Policy{{Game: "demo", Report: all}, {Game: "starts", Report: []string{eventq.MatchStart}}, {Game: "none"}},
 		Offer: p.offer, Sessions: fakeSessionStore{p}, Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Duty: p.duty,
+		Duty: func() ([]int, []string) { return []int{3, 7}, nil },
 	})
 	ctx, cancel := context.WithCancel(h.Context())
 	var running sync.WaitGroup
@@ -75,19 +72,6 @@ func (h *cluster) node(name string, alive ...string) *testNode {
 }
 
 func now() int64 { return time.Now().UnixMilli() }
-
-func (p *testNode) duty() ([]int, []string) {
-	p.hall.mu.Lock()
-	defer p.hall.mu.Unlock()
-	return []int{3, 7}, p.alive
-}
-
-// setAlive sets which nodes are alive from now on.
-func (p *testNode) setAlive(alive ...string) {
-	p.hall.mu.Lock()
-	defer p.hall.mu.Unlock()
-	p.alive = alive
-}
 
 // die ends a node without a leave.
 func (p *testNode) die() {
@@ -125,7 +109,7 @@ func (p *testNode) checkStore() error {
 // fakeSessionStore is the shared store as one node reaches it.
 type fakeSessionStore struct{ *testNode }
 
-func (a fakeSessionStore) Add(_ context.Context, node string, visits ...SessionRecord) error {
+func (a fakeSessionStore) Sync(_ context.Context, node string, started, ended []SessionRecord) error {
 	if err := a.checkStore(); err != nil {
 		return err
 	}
@@ -133,19 +117,11 @@ func (a fakeSessionStore) Add(_ context.Context, node string, visits ...SessionR
 	if a.hall.visits[node] == nil {
 		a.hall.visits[node] = map[string]SessionRecord{}
 	}
-	for _, v := range visits {
+	for _, v := range started {
 		a.hall.visits[node][v.Session] = v
 		a.hall.seen[node] = max(a.hall.seen[node], v.Offline.At)
 	}
-	return nil
-}
-
-func (a fakeSessionStore) Remove(_ context.Context, node string, visits ...SessionRecord) error {
-	if err := a.checkStore(); err != nil {
-		return err
-	}
-	defer a.hall.mu.Unlock()
-	for _, v := range visits {
+	for _, v := range ended {
 		if node != a.Node && !a.hall.ids[v.Game+" "+v.Offline.ID] {
 			a.hall.early++
 		}
@@ -155,32 +131,33 @@ func (a fakeSessionStore) Remove(_ context.Context, node string, visits ...Sessi
 }
 
 func (a fakeSessionStore) Renew(_ context.Context, node string, games []string, now int64) error {
+	if len(games) == 0 { // there is nothing to call
+		return nil
+	}
 	if err := a.checkStore(); err != nil {
 		return err
 	}
 	defer a.hall.mu.Unlock()
-	if slices.Contains(games, "demo") {
-		a.hall.seen[node] = now
-	}
+	a.hall.seen[node] = now
 	return nil
 }
 
-func (a fakeSessionStore) DeadNodeSessions(_ context.Context, partition int, alive []string, limit int) (visits []SessionRecord, node string, err error) {
+func (a fakeSessionStore) DeadNodeSessions(_ context.Context, partition int, now, age int64, limit int) (found []SessionRecord, node string, err error) {
 	if err := a.checkStore(); err != nil {
 		return nil, "", err
 	}
 	defer a.hall.mu.Unlock()
 	for node, all := range a.hall.visits {
-		if partition != 7 || len(all) == 0 || slices.Contains(alive, node) {
+		if partition != 7 || len(all) == 0 || now-a.hall.seen[node] < age {
 			continue
 		}
 		for _, v := range all {
 			v.Offline.At = max(v.Offline.At, a.hall.seen[node])
-			if visits = append(visits, v); len(visits) == limit {
+			if found = append(found, v); len(found) == limit {
 				break
 			}
 		}
-		return visits, node, nil
+		return found, node, nil
 	}
 	return nil, "", nil
 }

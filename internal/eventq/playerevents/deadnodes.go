@@ -2,104 +2,91 @@ package playerevents
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"sync"
-
-	"laststand/internal/eventq"
+	"time"
 )
 
 const (
-	// deadAfterMS is how long a node must be unseen before its sessions are ended.
-	deadAfterMS = 7000
-	// endBatchSize is how many sessions are ended together.
-	endBatchSize = 400
+	// renewInterval is how often the service renews the sessions of this node and
+	// looks for those of dead nodes.
+	renewInterval = 2 * time.Second
+	// deadAfterMS is how long a node must not be renewed before its sessions are
+	// ended.
+	deadAfterMS = 10_000
 )
 
-// failureDetector holds what this node knows of the nodes that are alive. Its zero
-// value knows nothing.
-type failureDetector struct {
-	mu           sync.Mutex
-	watchedSince int64            // when the uninterrupted watch began, cluster time
-	lastObserved int64            // time of the last observation; 0: the watch is interrupted
-	seen         map[string]int64 // when each node was last alive
+// watch knows since when this node has reached the SessionStore without a gap. After
+// a gap all nodes may seem to be dead, because none could be renewed. Its zero value
+// knows nothing.
+type watch struct {
+	since int64 // cluster time, epoch ms
+	last  int64 // when the store was reached
 }
 
-// observe records which nodes are alive. An empty list interrupts the watch, as
-// does a pause of NodeTTLMS or a clock that goes back. Then the watch starts
-// again, and a node that is not seen at once does not count as dead.
-func (w *failureDetector) observe(alive []string, now int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(alive) == 0 {
-		w.lastObserved = 0
-		return
+// observe records that the store was reached. A pause or a clock that goes back is a
+// gap.
+func (w *watch) observe(now int64) {
+	if w.hasGap(now) {
+		w.since = now
 	}
-	if max(now-w.lastObserved, w.lastObserved-now) > eventq.NodeTTLMS {
-		w.watchedSince, w.seen = now, make(map[string]int64)
-	}
-	w.lastObserved = now
-	for _, node := range alive {
-		w.seen[node] = now
-	}
+	w.last = now
 }
 
-// alive returns all nodes that are not dead. It returns none while it cannot know
-// which are dead.
-func (w *failureDetector) alive(now int64) []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if now-w.lastObserved > eventq.NodeTTLMS || now-w.watchedSince < deadAfterMS {
-		return nil
-	}
-	maps.DeleteFunc(w.seen, func(_ string, at int64) bool { return now-at >= deadAfterMS })
-	return slices.Sorted(maps.Keys(w.seen))
-}
+func (w *watch) hasGap(now int64) bool { return max(now-w.last, w.last-now) > deadAfterMS/2 }
 
-// observeNodes records which nodes are alive.
-func (s *Service) observeNodes(context.Context) {
-	_, alive := s.Duty()
-	s.detector.observe(alive, s.Now())
-}
+// isLong reports whether the store was reached for so long that live nodes have been
+// renewed.
+func (w *watch) isLong(now int64) bool { return !w.hasGap(now) && now-w.since >= deadAfterMS }
 
-// endDeadNodeSessions reports the end of sessions of lost nodes, in the partitions
-// of this node. Two nodes may do so at once, because they use the same ids.
-func (s *Service) endDeadNodeSessions(ctx context.Context) {
-	alive := s.detector.alive(s.Now())
-	if len(alive) == 0 {
-		return
-	}
+// renewSessions renews the sessions of this node, and looks for those of dead nodes in
+// the partitions of this node.
+func (s *Service) renewSessions(ctx context.Context) {
+	err := s.renew(ctx)
 	partitions, _ := s.Duty()
 	for _, p := range partitions {
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			if more, err = s.endSessionBatch(ctx, p, alive); err != nil {
-				s.recordError("visits at lost nodes could not be looked for; they are again soon", err)
-				return
-			}
+		for more := true; more && err == nil && ctx.Err() == nil; {
+			more, err = s.endDeadNodeSessions(ctx, p)
 		}
 	}
+	if err != nil {
+		s.recordError("visits could not be renewed, or looked for at lost nodes; they are again soon", err)
+		return
+	}
+	s.watch.observe(s.Now())
 }
 
-// hasRecent reports whether a record is recent. Then its unknown node has just
-// started: its sessions are stored at once, but its first heartbeat arrives later.
-func hasRecent(records []SessionRecord, now int64) bool {
-	return slices.ContainsFunc(records, func(record SessionRecord) bool {
-		return max(now-record.Offline.At, record.Offline.At-now) < deadAfterMS
-	})
-}
-
-// endSessionBatch reports whether there may be more.
-func (s *Service) endSessionBatch(ctx context.Context, partition int, alive []string) (more bool, err error) {
+func (s *Service) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	records, node, err := s.Sessions.DeadNodeSessions(ctx, partition, alive, endBatchSize)
-	if err != nil || len(records) == 0 || hasRecent(records, s.Now()) {
+	return s.Sessions.Renew(ctx, s.Node, s.recordedGames(), s.Now())
+}
+
+// endDeadNodeSessions reports the end of some sessions of a dead node, and whether
+// there may be more. Two nodes may do so at once, because they use the same ids.
+func (s *Service) endDeadNodeSessions(ctx context.Context, partition int) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	records, node, err := s.Sessions.DeadNodeSessions(ctx, partition, s.Now(), deadAfterMS, batchSize)
+	if err != nil || len(records) == 0 || !s.watch.isLong(s.Now()) {
 		return false, err
 	}
 	for _, record := range records {
 		s.Offer(record.Game, record.Offline)
 	}
 	s.metrics.deadNodeSessions.Add(float64(len(records)))
-	return true, s.Sessions.Remove(ctx, node, records...)
+	return true, s.Sessions.Sync(ctx, node, nil, records)
+}
+
+// recordedGames returns the games with sessions here that the SessionStore knows, or
+// will know.
+func (s *Service) recordedGames() (games []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := make(map[string]bool)
+	for open := range s.all {
+		if open.isRecorded && !seen[open.game] {
+			seen[open.game] = true
+			games = append(games, open.game)
+		}
+	}
+	return games
 }

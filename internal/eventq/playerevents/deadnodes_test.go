@@ -2,7 +2,6 @@ package playerevents
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // last seen. The sessions of live nodes continue.
 func TestSessionsOfADeadNodeEnd(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a, b, c := h.node("a", "a", "b", "c"), h.node("b", "a", "b", "c"), h.node("c", "a", "b", "c")
+		a, b, c := h.node("a"), h.node("b"), h.node("c")
 		const players = 1000
 		for i := range players {
 			a.Enter("demo", fmt.Sprint("p", i), "")
@@ -24,14 +23,11 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 		time.Sleep(time.Minute)
 		died := now()
 		a.die()
-		time.Sleep(eventq.NodeTTLMS * time.Millisecond)
-		b.setAlive("b", "c")
-		c.setAlive("b", "c")
-		time.Sleep((deadAfterMS - 1000) * time.Millisecond)
+		time.Sleep(deadAfterMS*time.Millisecond - renewInterval - time.Second/10)
 		if early := h.reported(eventq.Offline); len(early) > 0 {
 			t.Errorf("%d ended too early", len(early))
 		}
-		time.Sleep(2 * renewInterval)
+		time.Sleep(3 * renewInterval)
 		ended := h.reported(eventq.Offline)
 		for _, o := range ended {
 			if o.At > died || o.At < died-renewInterval.Milliseconds() {
@@ -51,18 +47,17 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 	})
 }
 
-// A node has sessions before others see its first heartbeat.
+// A node has sessions before it renews them for the first time.
 func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a := h.node("a", "a")
+		h.node("a")
 		time.Sleep(time.Minute)
-		b := h.node("b", "a", "b")
+		b := h.node("b")
 		leave := b.Enter("demo", "ada", "")
-		time.Sleep(2 * renewInterval)
+		time.Sleep(10 * renewInterval)
 		if early := h.reported(eventq.Offline); len(early) > 0 {
 			t.Errorf("ended while it goes on: %+v", early)
 		}
-		a.setAlive("a", "b")
 		leave()
 		h.pairs(1)
 	})
@@ -72,11 +67,11 @@ func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 // the last byte.
 func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a, b, c := h.node("a", "a"), h.node("b", "b", "c"), h.node("c", "b", "c")
+		a, b, c := h.node("a"), h.node("b"), h.node("c")
 		a.Enter("demo", "ada", pi)
 		h.recordedAt("a")
 		a.die()
-		visits, node, err := fakeSessionStore{b}.DeadNodeSessions(t.Context(), 7, []string{"b", "c"}, 10)
+		visits, node, err := fakeSessionStore{b}.DeadNodeSessions(t.Context(), 7, now()+deadAfterMS, deadAfterMS, 10)
 		if err != nil || node != "a" || len(visits) != 1 {
 			t.Fatalf("%+v of %q, %v", visits, node, err)
 		}
@@ -84,7 +79,7 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 			owner.Offer(visits[0].Game, visits[0].Offline)
 		}
 		for _, owner := range []*testNode{b, c} {
-			if err := (fakeSessionStore{owner}).Remove(t.Context(), node, visits...); err != nil {
+			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, nil, visits); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,110 +95,69 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 // repeats the report.
 func TestDeathAfterTheEnd(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a := h.node("a", "a")
+		a := h.node("a")
 		leave := a.Enter("demo", "ada", "")
 		h.recordedAt("a")
 		h.setDown(true)
 		leave()
 		a.die()
 		h.setDown(false)
-		h.node("b", "b")
+		h.node("b")
 		time.Sleep(time.Minute)
 		h.pairs(1)
 	})
 }
 
-// No node counts as dead while the service cannot know which are. That is so if
-// the nodes are unknown, known only for a short time, or were not observed for a
-// while.
+// After an outage no node has renewed its sessions. No node counts as dead then,
+// also if a node without sessions looks first.
 func TestNobodyIsDeadByMistake(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a, b := h.node("a", "a"), h.node("b")
-		a.Enter("demo", "ada", "")
-		time.Sleep(time.Minute) // nothing is known
-		for range 5 {           // only itself, for a moment
-			b.setAlive("b")
-			time.Sleep(deadAfterMS / 2 * time.Millisecond)
-			b.setAlive()
-			time.Sleep(time.Minute)
+		var nodes []*testNode
+		for _, name := range []string{"a", "b", "c", "idle"} {
+			nodes = append(nodes, h.node(name))
+			time.Sleep(renewInterval / 4) // they look at different times
 		}
-		b.setAlive("a", "b")
+		for _, node := range nodes[:3] {
+			node.Enter("demo", "at "+node.Node, "")
+		}
+		for _, outage := range []time.Duration{renewInterval, deadAfterMS * time.Millisecond, time.Minute} {
+			time.Sleep(time.Minute)
+			h.setDown(true)
+			time.Sleep(outage)
+			h.setDown(false)
+		}
 		time.Sleep(time.Minute)
-		for range 5 { // the other has no beat now and then
-			b.setAlive("b")
-			time.Sleep(deadAfterMS / 2 * time.Millisecond)
-			b.setAlive("a", "b")
-			time.Sleep(time.Minute)
-		}
-		if ended := h.reported(eventq.Offline); len(ended) > 0 || testutil.ToFloat64(b.metrics.deadNodeSessions) > 0 {
+		if ended := h.reported(eventq.Offline); len(ended) > 0 {
 			t.Errorf("ended %+v", ended)
 		}
 	})
 }
 
-func TestFailureDetector(t *testing.T) {
+func TestWatch(t *testing.T) {
 	t.Parallel()
-	const begin = 1_000_000
 	for name, c := range map[string]struct {
-		looks  map[int64][]string // by when, ms
-		at     int64
-		living []string
+		reached []int64 // when, ms
+		isLong  bool
 	}{
-		"never looked":            {nil, 10_000, nil},
-		"not long enough":         {map[int64][]string{0: {"a"}, 3000: {"a"}, 6000: {"a"}}, 6999, nil},
-		"long enough":             {map[int64][]string{0: {"a", "b"}, 3000: {"a", "b"}, 6000: {"a"}}, 7000, []string{"a", "b"}},
-		"one is dead":             {map[int64][]string{0: {"a", "b"}, 3000: {"a"}, 6000: {"a"}}, 7000, []string{"a"}},
-		"one comes":               {map[int64][]string{0: {"a"}, 3000: {"a"}, 6000: {"a", "b"}}, 7000, []string{"a", "b"}},
-		"a gap":                   {map[int64][]string{0: {"a"}, 3000: {"a"}, 6001: {"a"}, 9000: {"a"}}, 9001, nil},
-		"long after a gap":        {map[int64][]string{0: {"a", "b"}, 3001: {"a"}, 6000: {"a"}, 9000: {"a"}}, 10_001, []string{"a"}},
-		"nobody for a moment":     {map[int64][]string{0: {"a"}, 3000: {}, 3001: {"a"}, 6000: {"a"}}, 7000, nil},
-		"not looked at any more":  {map[int64][]string{0: {"a"}, 3000: {"a"}, 6000: {"a"}}, 9001, nil},
-		"a clock that jumps back": {map[int64][]string{0: {"a"}, 3000: {"a"}, 6000: {"a"}}, -5000, nil},
+		"just begun":              {[]int64{1000}, false},
+		"not long enough":         {[]int64{1000, 5000, 9000, 10_999}, false},
+		"long enough":             {[]int64{1000, 5000, 9000, 11_000}, true},
+		"a gap":                   {[]int64{1000, 5000, 10_001, 14_000}, false},
+		"long after a gap":        {[]int64{1000, 6001, 11_001, 16_001}, true},
+		"a clock that jumps back": {[]int64{1000, 5000, 9000, 12_000, 2000}, false},
+		"a clock that jitters":    {[]int64{1000, 5000, 9000, 12_000, 11_500}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var w failureDetector
-			for at := range c.at + 1 {
-				if alive, looked := c.looks[at]; looked {
-					w.observe(alive, begin+at)
-				}
+			var w watch
+			isLong := false
+			for _, at := range c.reached {
+				w.observe(3_600_000 + at)
+				isLong = w.isLong(3_600_000 + at)
 			}
-			if c.at < 0 {
-				for _, at := range []int64{0, 3000, 6000} {
-					w.observe(c.looks[at], begin+at)
-				}
-			}
-			if living := w.alive(begin + c.at); !slices.Equal(living, c.living) {
-				t.Errorf("living %q, want %q", living, c.living)
+			if isLong != c.isLong {
+				t.Errorf("long enough: %v", isLong)
 			}
 		})
-	}
-}
-
-// After the clock goes back, a dead node is still found in time.
-func TestFailureDetectorAfterAClockHasGoneBack(t *testing.T) {
-	t.Parallel()
-	var w failureDetector
-	now := int64(3_600_000)
-	watch := func(seconds int, alive ...string) []string {
-		for range seconds {
-			now += 1000
-			w.observe(alive, now)
-		}
-		return w.alive(now)
-	}
-	if living := watch(10, "a", "dies"); len(living) != 2 {
-		t.Fatalf("%q", living)
-	}
-	now -= 1_800_000
-	if living := watch(1, "a"); living != nil {
-		t.Errorf("%q are said to live, and the rest to be dead, after a moment", living)
-	}
-	if living := watch(10, "a"); !slices.Equal(living, []string{"a"}) {
-		t.Errorf("%q live", living)
-	}
-	now -= 500 // clocks are not that exact
-	if living := watch(1, "a"); !slices.Equal(living, []string{"a"}) {
-		t.Errorf("%q live after a jitter", living)
 	}
 }

@@ -14,7 +14,7 @@ func (s *Service) OnMatchLifecycle(t match.LifecycleEvent) {
 	if t.Ended {
 		kind, prefix = eventq.MatchEnd, "end"
 	}
-	if !s.reports[t.Game][kind] {
+	if !s.doesReport(t.Game, kind) {
 		return
 	}
 	data, _ := json.Marshal(matchData{t.Match, string(t.Mode), string(t.Reason)}) // plain texts always encode

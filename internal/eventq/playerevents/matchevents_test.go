@@ -23,7 +23,7 @@ func finished(players ...string) match.LifecycleEvent {
 // sessions.
 func TestMatchEventsAreReported(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a, b := h.node("a", "a"), h.node("b", "a")
+		a, b := h.node("a"), h.node("b")
 		a.Enter("demo", "p_ada", pi)
 		a.Enter("demo", "p_gone", "")()
 		visit := h.reported(eventq.Online)[0]
@@ -51,7 +51,7 @@ func TestMatchEventsAreReported(t *testing.T) {
 // name also fits, and is unique.
 func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a, b := h.node("a", "a"), h.node("b", "a")
+		a, b := h.node("a"), h.node("b")
 		long := strings.Repeat("x", 63)
 		players := []string{"p_ada", long + "1", long + "2"}
 		for _, player := range players {
@@ -77,7 +77,7 @@ func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
 // If a player has two sessions at a node, the newer one counts.
 func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		former := p.Enter("demo", "p_ada", "")
 		newer := p.Enter("demo", "p_ada", "")
 		former()
@@ -95,7 +95,7 @@ func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
 // A large arena is reported completely, also in a game that reports only matches.
 func TestMatchEventsOfManyPlayers(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		const players = 10_000
 		who := make([]string, players)
 		for i := range who {

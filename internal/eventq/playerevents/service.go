@@ -1,12 +1,16 @@
 package playerevents
 
 import (
+	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/eventq"
+	"laststand/internal/timer"
 )
 
 // Config configures a Service. All fields but Registry are required.
@@ -17,10 +21,8 @@ type Config struct {
 	Offer    func(game string, b eventq.Behaviour)
 	Sessions SessionStore
 	Node     string
-	// Duty returns the partitions of this node and the nodes that are alive. It
-	// returns no nodes while they are unknown.
-	Duty     func() (partitions []int, alive []string)
-	Now      func() int64 // cluster time, epoch ms
+	Duty     func() (partitions []int, alive []string) // as eventq.Service.Duty
+	Now      func() int64                              // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 }
@@ -35,21 +37,20 @@ type Config struct {
 // Every online gets one offline. If its node dies, the owner of the partition
 // reports the offline some seconds later, with the time when the node was last
 // seen. There are two exceptions. If a node dies in the first moments of a
-// session, the offline may be lost. If a live node is unseen for deadAfterMS, its
+// session, the offline may be lost. If a live node is not renewed for deadAfterMS, its
 // sessions are ended, and it reports the real ends again later.
 //
 // The caller must call Run. The methods are safe for concurrent use.
 type Service struct {
 	Config
-	metrics  metrics
-	reports  map[string]map[string]bool // by game and type
-	queue    syncQueue
-	detector failureDetector
+	metrics metrics
+	queue   syncQueue
+	watch   watch               // of renewSessions
+	reports map[string][]string // which types are reported, by game
 
 	mu      sync.Mutex
 	all     map[*session]struct{}
 	current map[playerKey]*session // the newest session of each player
-	games   map[string]int         // number of their sessions in the SessionStore
 }
 
 type playerKey struct{ game, player string }
@@ -57,41 +58,64 @@ type playerKey struct{ game, player string }
 // New returns a service.
 func New(c Config) *Service {
 	s := &Service{
-		Config: c, metrics: newMetrics(c.Registry), reports: make(map[string]map[string]bool), queue: newSyncQueue(),
-		all: make(map[*session]struct{}), current: make(map[playerKey]*session), games: make(map[string]int),
+		Config: c, metrics: newMetrics(c.Registry), queue: syncQueue{wake: make(chan struct{}, 1)},
+		all: make(map[*session]struct{}), current: make(map[playerKey]*session), reports: make(map[string][]string),
 	}
 	for _, t := range c.Games {
-		types := make(map[string]bool)
-		for _, kind := range t.Report {
-			types[kind] = true
-		}
-		s.reports[t.Game] = types
+		s.reports[t.Game] = t.Report
 	}
 	return s
+}
+
+// Run keeps the SessionStore up to date, and reports the end of sessions whose
+// nodes are dead. When ctx ends, it ends the remaining sessions of this node. The
+// receiver of Offer must run longer than it.
+func (s *Service) Run(ctx context.Context) error {
+	var loops sync.WaitGroup
+	loops.Go(func() { s.runSync(ctx) })
+	loops.Go(func() { timer.Every(ctx, renewInterval, s.renewSessions) })
+	loops.Wait()
+	for _, open := range s.openSessions() {
+		s.leave(open)
+	}
+	s.syncRest()
+	return nil
+}
+
+func (s *Service) openSessions() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.all))
+}
+
+func (s *Service) recordError(message string, err error) {
+	s.metrics.storeErrors.Inc()
+	s.Logger.Warn(message, "error", err)
 }
 
 // Enter begins a session of a player and returns the function that ends it. The
 // player is verified if there is a pi. Only the first call of that function has an
 // effect. Neither function blocks.
 func (s *Service) Enter(game, player, pi string) (leave func()) {
-	reports := s.reports[game]
-	if len(reports) == 0 {
+	if len(s.reports[game]) == 0 {
 		return func() {}
 	}
 	started := newSession(game, player, pi)
 	now := s.Now()
-	if reports[eventq.Offline] {
+	if s.doesReport(game, eventq.Offline) {
 		started.isRecorded = s.enqueue(change{SessionRecord: started.record(now)})
 	}
 	s.register(started)
-	if reports[eventq.Online] {
+	if s.doesReport(game, eventq.Online) {
 		s.Offer(game, started.online(now))
 	}
 	return func() { s.leave(started) }
 }
 
+func (s *Service) doesReport(game, kind string) bool { return slices.Contains(s.reports[game], kind) }
+
 func (s *Service) leave(ended *session) {
-	if !s.unregister(ended) || !s.reports[ended.game][eventq.Offline] {
+	if !s.unregister(ended) || !s.doesReport(ended.game, eventq.Offline) {
 		return
 	}
 	end := ended.record(s.Now())
@@ -107,9 +131,6 @@ func (s *Service) register(added *session) {
 	defer s.mu.Unlock()
 	s.all[added] = struct{}{}
 	s.current[playerKey{added.game, added.player}] = added
-	if added.isRecorded {
-		s.games[added.game]++
-	}
 	s.metrics.here.Inc()
 }
 
@@ -123,12 +144,6 @@ func (s *Service) unregister(removed *session) bool {
 	delete(s.all, removed)
 	if key := (playerKey{removed.game, removed.player}); s.current[key] == removed {
 		delete(s.current, key)
-	}
-	if removed.isRecorded {
-		s.games[removed.game]--
-	}
-	if s.games[removed.game] == 0 {
-		delete(s.games, removed.game)
 	}
 	s.metrics.here.Dec()
 	return true

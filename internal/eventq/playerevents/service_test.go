@@ -20,7 +20,7 @@ var hex32 = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // PI.
 func TestReportedPlayers(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		came := now()
 		guest, known := p.Enter("demo", "p_guest", ""), p.Enter("demo", "p_known", pi)
 		time.Sleep(time.Minute)
@@ -56,7 +56,7 @@ func TestReportedPlayers(t *testing.T) {
 // A game reports the types that it chose. A game without types costs nothing.
 func TestReportedTypes(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		for _, game := range []string{"none", "starts", "unknown"} {
 			leave := p.Enter(game, "ada", "")
 			h.wantNoneAt("a")
@@ -78,7 +78,7 @@ func (h *cluster) wantNoneAt(node string) {
 // The session store has the sessions of this node, without ended ones.
 func TestSessionStoreFollows(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		var leave []func()
 		for i := range 1000 {
 			leave = append(leave, p.Enter("demo", fmt.Sprint("p", i), ""))
@@ -104,7 +104,7 @@ func TestSessionStoreFollows(t *testing.T) {
 // gets all changes.
 func TestSessionStoreOutOfReach(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		h.setDown(true)
 		stays, goes := p.Enter("demo", "stays", ""), p.Enter("demo", "goes", "")
 		time.Sleep(10 * time.Second)
@@ -127,7 +127,7 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 // are always kept.
 func TestTooManySessions(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		p := h.node("a", "a")
+		p := h.node("a")
 		h.setDown(true)
 		synctest.Wait()
 		listed := p.Enter("demo", "first", "")
@@ -140,7 +140,7 @@ func TestTooManySessions(t *testing.T) {
 		}
 		listed()
 		unrecorded()
-		if waiting := p.queue.size(); waiting != maxPending+1 {
+		if waiting := len(p.queue.changes); waiting != maxPending+1 {
 			t.Errorf("%d changes wait", waiting)
 		}
 		h.pairs(2)
@@ -155,8 +155,8 @@ func TestTooManySessions(t *testing.T) {
 // A node that stops ends its remaining sessions, and leaves none to other nodes.
 func TestStop(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a := h.node("a", "a", "b")
-		b := h.node("b", "b")
+		a := h.node("a")
+		b := h.node("b")
 		var leave []func()
 		for i := range 1000 {
 			leave = append(leave, a.Enter("demo", fmt.Sprint("p", i), ""))
@@ -177,13 +177,13 @@ func TestStop(t *testing.T) {
 // ends.
 func TestStopOutOfReach(t *testing.T) {
 	withCluster(t, func(h *cluster) {
-		a := h.node("a", "a")
+		a := h.node("a")
 		a.Enter("demo", "ada", "")
 		h.recordedAt("a")
 		h.setDown(true)
 		a.stop()
 		h.setDown(false)
-		h.node("b", "b")
+		h.node("b")
 		time.Sleep(time.Minute)
 		h.pairs(1)
 		h.wantNoneAt("a")

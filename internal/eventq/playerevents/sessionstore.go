@@ -14,17 +14,17 @@ type SessionRecord struct {
 }
 
 // SessionStore stores the sessions of each node, so that another node can report
-// their end if the node is lost. Callers may repeat every call. It is safe for
+// their end if the node dies. Callers may repeat every call. It is safe for
 // concurrent use.
 type SessionStore interface {
-	Add(ctx context.Context, node string, visits ...SessionRecord) error
-	Remove(ctx context.Context, node string, visits ...SessionRecord) error
-	// Renew records that the sessions of these games at a node continue. The store
+	// Sync adds sessions that started at a node, and then removes ended ones.
+	Sync(ctx context.Context, node string, started, ended []SessionRecord) error
+	// Renew records that a node and its sessions of these games are alive. The store
 	// forgets the sessions of a node that is not renewed for an hour.
 	Renew(ctx context.Context, node string, games []string, now int64) error
-	// DeadNodeSessions returns sessions of a partition's games at a node that is
-	// not alive, as they were last seen. It returns at most limit, and none if
-	// there are none. After the caller has reported their end, it must Remove
-	// them.
-	DeadNodeSessions(ctx context.Context, partition int, alive []string, limit int) (visits []SessionRecord, node string, err error)
+	// DeadNodeSessions returns sessions of a partition's games at a node that was
+	// not renewed within age ms, as they were last seen. It returns at most limit,
+	// and none if there are none. After the caller has reported their end, it must
+	// remove them.
+	DeadNodeSessions(ctx context.Context, partition int, now, age int64, limit int) (found []SessionRecord, node string, err error)
 }

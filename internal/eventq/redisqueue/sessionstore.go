@@ -3,8 +3,9 @@ package redisqueue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,10 +17,7 @@ import (
 // them.
 const sessionTTL = time.Hour
 
-// sessionsPerScript is how many sessions one script takes at most.
-const sessionsPerScript = 400
-
-var removeSessionsScript = script("remove_sessions")
+var sessionsScript = script("sessions")
 
 // SessionStore implements playerevents.SessionStore. It is safe for concurrent
 // use.
@@ -30,41 +28,45 @@ var _ playerevents.SessionStore = (*SessionStore)(nil)
 // NewSessionStore returns a session store.
 func NewSessionStore(client redis.UniversalClient) *SessionStore { return &SessionStore{client} }
 
-// sessionKeys returns the keys of the scripts.
-func sessionKeys(p partition, node string) []string {
-	return []string{p.sessions(node), p.sessionNodes()}
+// sessionChanges are changes in one partition.
+type sessionChanges struct {
+	added  []any // session ids and records in turn
+	ended  []any // session ids
+	seenAt int64 // when the added ones were last seen
 }
 
-// Add implements playerevents.SessionStore.
-func (a *SessionStore) Add(ctx context.Context, node string, all ...playerevents.SessionRecord) error {
-	return inChunks(all, func(k partition, chunk []playerevents.SessionRecord) error {
-		records := make([]any, 0, 2*len(chunk))
-		for _, v := range chunk {
-			text, err := json.Marshal(v)
-			if err != nil {
-				return fmt.Errorf("redisqueue: enter %s: %w", v.Session, err)
-			}
-			records = append(records, v.Session, text)
+// Sync implements playerevents.SessionStore. It runs one script for each partition.
+func (a *SessionStore) Sync(ctx context.Context, node string, started, ended []playerevents.SessionRecord) error {
+	parts := make(map[partition]sessionChanges)
+	for _, v := range started {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("redisqueue: enter %s: %w", v.Session, err)
 		}
-		_, err := a.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			p.HSet(ctx, k.sessions(node), records...)
-			p.PExpire(ctx, k.sessions(node), sessionTTL)
-			p.ZAddGT(ctx, k.sessionNodes(), redis.Z{Member: node, Score: float64(latestTime(chunk))})
-			return nil
-		})
-		return wrapError("enter", err)
-	})
+		c := parts[gamePartition(v.Game)]
+		c.added, c.seenAt = append(c.added, v.Session, text), max(c.seenAt, v.Offline.At)
+		parts[gamePartition(v.Game)] = c
+	}
+	for _, v := range ended {
+		c := parts[gamePartition(v.Game)]
+		c.ended = append(c.ended, v.Session)
+		parts[gamePartition(v.Game)] = c
+	}
+	for part, changes := range parts {
+		if err := a.change(ctx, part, node, changes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Remove implements playerevents.SessionStore.
-func (a *SessionStore) Remove(ctx context.Context, node string, all ...playerevents.SessionRecord) error {
-	return inChunks(all, func(k partition, chunk []playerevents.SessionRecord) error {
-		args := []any{node}
-		for _, v := range chunk {
-			args = append(args, v.Session)
-		}
-		return wrapError("exit", removeSessionsScript.Run(ctx, a.client, sessionKeys(k, node), args...).Err())
-	})
+func (a *SessionStore) change(ctx context.Context, k partition, node string, c sessionChanges) error {
+	args := append([]any{node, c.seenAt, sessionTTL.Milliseconds(), len(c.added) / 2}, c.added...)
+	err := sessionsScript.Run(ctx, a.client, []string{k.sessions(node), k.sessionNodes()}, append(args, c.ended...)...).Err()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return wrapError("sessions", err)
 }
 
 // Renew implements playerevents.SessionStore.
@@ -82,67 +84,66 @@ func (a *SessionStore) Renew(ctx context.Context, node string, games []string, n
 		}
 		return nil
 	})
-	return wrapError("seen", err)
+	return wrapError("renew", err)
 }
 
-// DeadNodeSessions implements playerevents.SessionStore.
-func (a *SessionStore) DeadNodeSessions(ctx context.Context, number int, alive []string, limit int) ([]playerevents.SessionRecord, string, error) {
+// DeadNodeSessions implements playerevents.SessionStore. A node that was last seen
+// in the far future had a clock that was set back later. It is dead too, because
+// live nodes are renewed.
+func (a *SessionStore) DeadNodeSessions(ctx context.Context, number int, now, age int64, limit int) ([]playerevents.SessionRecord, string, error) {
 	k := newPartition(number)
-	nodes, err := a.client.ZRangeWithScores(ctx, k.sessionNodes(), 0, -1).Result()
-	if err != nil {
-		return nil, "", wrapError("orphans", err)
-	}
-	for _, z := range nodes {
-		node, _ := z.Member.(string)
-		if slices.Contains(alive, node) {
-			continue
-		}
-		found, unreadable, err := a.readSome(ctx, k.sessions(node), limit)
-		if len(found) > 0 {
-			return withLastSeen(found, int64(z.Score)), node, nil
-		}
-		if err == nil { // they expired, or the next lines forget them
-			err = removeSessionsScript.Run(ctx, a.client, sessionKeys(k, node), append([]any{node}, unreadable...)...).Err()
-		}
-		if err == nil && len(unreadable) > 0 {
-			err = fmt.Errorf("%d visits of node %s cannot be read and are forgotten: nodes of another version have noted them", len(unreadable), node)
-		}
+	for _, span := range []redis.ZRangeBy{{Min: "-inf", Max: strconv.FormatInt(now-age, 10)}, {Min: strconv.FormatInt(now+age, 10), Max: "+inf"}} {
+		nodes, err := a.client.ZRangeByScoreWithScores(ctx, k.sessionNodes(), &span).Result()
 		if err != nil {
-			return nil, "", wrapError("orphans", err)
+			return nil, "", wrapError("dead nodes", err)
+		}
+		for _, z := range nodes {
+			node, _ := z.Member.(string)
+			found, err := a.someSessions(ctx, k, node, limit)
+			if err != nil || len(found) > 0 {
+				return withLastSeen(found, int64(z.Score)), node, wrapError("dead nodes", err)
+			}
 		}
 	}
 	return nil, "", nil
 }
 
-// readSome returns sessions of a node, and the ids of sessions that it cannot
-// read. It returns none only if the node has none.
-func (a *SessionStore) readSome(ctx context.Context, key string, limit int) (found []playerevents.SessionRecord, unreadable []any, err error) {
+// someSessions returns sessions of a node. It returns none only if the node has none,
+// and forgets the node then.
+func (a *SessionStore) someSessions(ctx context.Context, k partition, node string, limit int) ([]playerevents.SessionRecord, error) {
 	for cursor := uint64(0); ; {
-		fields, next, err := a.client.HScan(ctx, key, cursor, "", int64(limit)).Result()
+		fields, next, err := a.client.HScan(ctx, k.sessions(node), cursor, "", int64(limit)).Result()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if len(fields) > 0 {
-			found, unreadable = decodeSessions(fields[:min(len(fields), 2*limit)])
-			return found, unreadable, nil
+			return a.readSessions(ctx, k, node, fields[:min(len(fields), 2*limit)])
 		}
 		if cursor = next; cursor == 0 {
-			return nil, nil, nil
+			return nil, a.change(ctx, k, node, sessionChanges{})
 		}
 	}
 }
 
-// decodeSessions reads session ids and records in turn.
-func decodeSessions(fields []string) (found []playerevents.SessionRecord, unreadable []any) {
+// readSessions reads session ids and records in turn. If all of them are unreadable,
+// it forgets them, and returns an error.
+func (a *SessionStore) readSessions(ctx context.Context, k partition, node string, fields []string) (found []playerevents.SessionRecord, err error) {
+	var unreadable sessionChanges
 	for i := 0; i+1 < len(fields); i += 2 {
 		var v playerevents.SessionRecord
 		if json.Unmarshal([]byte(fields[i+1]), &v) != nil {
-			unreadable = append(unreadable, fields[i])
+			unreadable.ended = append(unreadable.ended, fields[i])
 			continue
 		}
 		found = append(found, v)
 	}
-	return found, unreadable
+	if len(found) > 0 {
+		return found, nil
+	}
+	if err := a.change(ctx, k, node, unreadable); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%d visits of node %s cannot be read and are forgotten: nodes of another version have noted them", len(unreadable.ended), node)
 }
 
 func withLastSeen(all []playerevents.SessionRecord, at int64) []playerevents.SessionRecord {
@@ -150,31 +151,6 @@ func withLastSeen(all []playerevents.SessionRecord, at int64) []playerevents.Ses
 		all[i].Offline.At = max(all[i].Offline.At, at)
 	}
 	return all
-}
-
-func latestTime(all []playerevents.SessionRecord) (at int64) {
-	for _, v := range all {
-		at = max(at, v.Offline.At)
-	}
-	return at
-}
-
-// inChunks calls do with sessions of one partition, at most sessionsPerScript at a
-// time.
-func inChunks(all []playerevents.SessionRecord, do func(partition, []playerevents.SessionRecord) error) error {
-	parts := make(map[partition][]playerevents.SessionRecord)
-	for _, v := range all {
-		k := gamePartition(v.Game)
-		parts[k] = append(parts[k], v)
-	}
-	for k, part := range parts {
-		for chunk := range slices.Chunk(part, sessionsPerScript) {
-			if err := do(k, chunk); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func wrapError(operation string, err error) error {

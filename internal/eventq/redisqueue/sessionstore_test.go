@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,22 +20,29 @@ import (
 
 const someday = 1_795_212_345_678
 
-// sessionTest is a test with a session store, and its own nodes and game.
+// age is how long a node must be unseen in these tests, in ms.
+const age = 1000
+
+// sessionTest is a test with a session store, and its own nodes, game and partition.
 type sessionTest struct {
 	*testing.T
 	*SessionStore
 	game string
 	a, b string // nodes
-	part int    // the partition
+	part int
 }
+
+// sessionTests counts the tests. Each has a partition below manyGames, without the
+// nodes of other tests.
+var sessionTests atomic.Int64
+
+const manyGames = partitions / 2
 
 func eachSessionTest(t *testing.T, f func(h *sessionTest)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		id := ulid.Make().String()
-		h := &sessionTest{T: t, SessionStore: NewSessionStore(c), game: "game." + id, a: "a " + id, b: "b " + id}
-		h.part = partitionOf(h.game)
-		f(h)
+		id, part := ulid.Make().String(), int(sessionTests.Add(1)%manyGames)
+		f(&sessionTest{T: t, SessionStore: NewSessionStore(c), game: gameIn(part), a: "a " + id, b: "b " + id, part: part})
 	})
 }
 
@@ -47,66 +55,60 @@ func (h *sessionTest) record(player string, at int64) playerevents.SessionRecord
 
 func (h *sessionTest) add(node string, all ...playerevents.SessionRecord) {
 	h.Helper()
-	if err := h.Add(h.Context(), node, all...); err != nil {
+	if err := h.Sync(h.Context(), node, all, nil); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *sessionTest) remove(node string, all ...playerevents.SessionRecord) {
 	h.Helper()
-	if err := h.Remove(h.Context(), node, all...); err != nil {
+	if err := h.Sync(h.Context(), node, nil, all); err != nil {
 		h.Fatal(err)
 	}
 }
 
-// deadSessions returns the sessions of this test's nodes that are not alive.
-func (h *sessionTest) deadSessions(limit int, alive ...string) (found []playerevents.SessionRecord, node string) {
+func (h *sessionTest) renew(node string, now int64) {
 	h.Helper()
-	for {
-		nodes, err := h.client.ZRange(h.Context(), newPartition(h.part).sessionNodes(), 0, -1).Result()
-		if err != nil {
-			h.Fatal(err)
-		}
-		for _, n := range nodes {
-			if n != h.a && n != h.b {
-				alive = append(alive, n)
-			}
-		}
-		found, node, err = h.DeadNodeSessions(h.Context(), h.part, alive, limit)
-		if err != nil {
-			h.Fatal(err)
-		}
-		if node == "" || node == h.a || node == h.b { // else another test's node came meanwhile
-			return found, node
-		}
+	if err := h.Renew(h.Context(), node, []string{h.game, h.game}, now); err != nil {
+		h.Fatal(err)
 	}
 }
 
-func (h *sessionTest) wantNoDeadSessions(alive ...string) {
+func (h *sessionTest) deadSessions(now int64) (found []playerevents.SessionRecord, node string) {
 	h.Helper()
-	if found, node := h.deadSessions(10, alive...); len(found) != 0 || node != "" {
+	found, node, err := h.DeadNodeSessions(h.Context(), h.part, now, age, 400)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return found, node
+}
+
+func (h *sessionTest) wantNoDeadSessions(now int64) {
+	h.Helper()
+	if found, node := h.deadSessions(now); len(found) != 0 || node != "" {
 		h.Errorf("orphans %v of %q", found, node)
 	}
 }
 
-// A session belongs to its node while the node is alive. Afterwards other nodes
+// A session belongs to its node while the node is renewed. Afterwards other nodes
 // can end it.
 func TestDeadNodeSessions(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		ada, bob := h.record("ada", someday), h.record("bob", someday+5)
 		h.add(h.a, ada)
 		h.add(h.b, bob)
-		h.wantNoDeadSessions(h.a, h.b)
-		found, node := h.deadSessions(10, h.b)
+		h.wantNoDeadSessions(someday + age - 1)
+		h.renew(h.b, someday+age)
+		found, node := h.deadSessions(someday + age)
 		if node != h.a || len(found) != 1 || !same(found[0], ada) {
 			h.Fatalf("%+v of %q, want %+v", found, node, ada)
 		}
 		for range 2 {
 			h.remove(h.a, found...)
-			h.wantNoDeadSessions(h.b)
+			h.wantNoDeadSessions(someday + age)
 		}
 		h.remove(h.b, bob)
-		h.wantNoDeadSessions()
+		h.wantNoDeadSessions(someday + 10*age)
 		if left, err := h.client.Exists(h.Context(), newPartition(h.part).sessions(h.a), newPartition(h.part).sessions(h.b)).Result(); err != nil || left != 0 {
 			h.Errorf("%d keys left, %v", left, err)
 		}
@@ -126,23 +128,46 @@ func TestLastSeen(t *testing.T) {
 		h.add(h.a, h.record("ada", someday))
 		check := func(operation string, want int64) {
 			h.Helper()
-			found, _ := h.deadSessions(10)
+			found, _ := h.deadSessions(someday + 100*age)
 			if len(found) != 1 || found[0].Offline.At != want {
 				h.Errorf("%s: %+v, want it seen at %d", operation, found, want)
 			}
 		}
-		if err := h.Renew(h.Context(), h.a, []string{h.game, h.game}, someday+5000); err != nil {
-			h.Fatal(err)
-		}
+		h.renew(h.a, someday+5000)
 		check("seen", someday+5000)
 		h.add(h.a, h.record("ada", someday+10))
 		check("entered again, late", someday+5000)
 		h.add(h.a, h.record("ada", someday+7000))
 		check("entered later than seen", someday+7000)
-		if err := h.Renew(h.Context(), h.b, []string{h.game}, someday); err != nil {
-			h.Fatal(err)
+		h.remove(h.a, h.record("ada", someday))
+		h.renew(h.b, someday)
+		h.wantNoDeadSessions(someday + 100*age) // without visits a node is none
+	})
+}
+
+// A dead node whose clock was ahead is found at once, and not when its time comes.
+func TestADeadNodeOfTheFuture(t *testing.T) {
+	eachSessionTest(t, func(h *sessionTest) {
+		h.add(h.a, h.record("ada", someday+3_600_000))
+		h.add(h.b, h.record("bob", someday+age-1))
+		if found, node := h.deadSessions(someday); node != h.a || len(found) != 1 {
+			h.Errorf("%+v of %q", found, node)
 		}
-		h.wantNoDeadSessions(h.a) // without visits a node is none
+	})
+}
+
+// A session that started and ended is not stored.
+func TestAShortSession(t *testing.T) {
+	eachSessionTest(t, func(h *sessionTest) {
+		short, long := h.record("short", someday), h.record("long", someday)
+		for range 2 {
+			if err := h.Sync(h.Context(), h.a, []playerevents.SessionRecord{short, long}, []playerevents.SessionRecord{short}); err != nil {
+				h.Fatal(err)
+			}
+			if found, _ := h.deadSessions(someday + age); len(found) != 1 || !same(found[0], long) {
+				h.Errorf("found %+v", found)
+			}
+		}
 	})
 }
 
@@ -157,9 +182,11 @@ func TestManyDeadNodeSessions(t *testing.T) {
 			v := h.record(fmt.Sprint("p", i), someday)
 			all, want[v.Session] = append(all, v), true
 		}
-		h.add(h.a, all...)
+		for chunk := range slices.Chunk(all, 400) {
+			h.add(h.a, chunk...)
+		}
 		for len(want) > 0 {
-			found, node := h.deadSessions(400)
+			found, node := h.deadSessions(someday + age)
 			if len(found) == 0 || len(found) > 400 || node != h.a {
 				h.Fatalf("%d of %q, %d left", len(found), node, len(want))
 			}
@@ -171,7 +198,7 @@ func TestManyDeadNodeSessions(t *testing.T) {
 			}
 			h.remove(node, found...)
 		}
-		h.wantNoDeadSessions()
+		h.wantNoDeadSessions(someday + age)
 	})
 }
 
@@ -183,14 +210,14 @@ func TestUnreadableSessions(t *testing.T) {
 		ada, _ := json.Marshal(h.record("ada", someday))
 		h.client.HSet(h.Context(), key, "s_ada", ada, "s_strange", "{")
 		h.client.ZAdd(h.Context(), newPartition(nobodys).sessionNodes(), redis.Z{Member: h.a, Score: someday})
-		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, nil, 10); err != nil || len(found) != 1 || found[0].Session != "s_ada" || node != h.a {
+		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err != nil || len(found) != 1 || found[0].Session != "s_ada" || node != h.a {
 			h.Errorf("%+v of %q, %v", found, node, err)
 		}
 		h.client.HDel(h.Context(), key, "s_ada")
-		if _, _, err := h.DeadNodeSessions(h.Context(), nobodys, nil, 10); err == nil || !strings.Contains(err.Error(), "1 visits of node "+h.a) {
+		if _, _, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err == nil || !strings.Contains(err.Error(), "1 visits of node "+h.a) {
 			h.Errorf("error %v", err)
 		}
-		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, nil, 10); err != nil || len(found) > 0 || node != "" {
+		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err != nil || len(found) > 0 || node != "" {
 			h.Errorf("at last %+v of %q, %v", found, node, err)
 		}
 	})
@@ -205,14 +232,12 @@ func TestSessionsExpire(t *testing.T) {
 			h.Errorf("lives %v, %v", ttl, err)
 		}
 		h.client.PExpire(h.Context(), newPartition(h.part).sessions(h.a), time.Minute)
-		if err := h.Renew(h.Context(), h.a, []string{h.game}, someday); err != nil {
-			h.Fatal(err)
-		}
+		h.renew(h.a, someday)
 		if ttl := h.client.PTTL(h.Context(), newPartition(h.part).sessions(h.a)).Val(); ttl <= time.Minute {
 			h.Errorf("seen, and lives %v", ttl)
 		}
 		h.client.Del(h.Context(), newPartition(h.part).sessions(h.a)) // as when it expires
-		h.wantNoDeadSessions()
+		h.wantNoDeadSessions(someday + age)
 		if nodes := h.client.ZRange(h.Context(), newPartition(h.part).sessionNodes(), 0, -1).Val(); slices.Contains(nodes, h.a) {
 			h.Errorf("the node stays among %q", nodes)
 		}
@@ -226,19 +251,19 @@ func TestSessionsOfManyGames(t *testing.T) {
 		var all []playerevents.SessionRecord
 		for i := range 50 {
 			v := h.record(fmt.Sprint("p", i), someday)
-			v.Game = fmt.Sprint(h.game, ".", i)
+			v.Game = gameIn(manyGames + i%manyGames)
 			all = append(all, v)
 			parts[partitionOf(v.Game)]++
 		}
 		h.add(h.a, all...)
 		for h.part = range parts {
-			if found, _ := h.deadSessions(100); len(found) != parts[h.part] {
+			if found, _ := h.deadSessions(someday + age); len(found) != parts[h.part] {
 				h.Errorf("%d in %d, want %d", len(found), h.part, parts[h.part])
 			}
 		}
 		h.remove(h.a, all...)
 		for h.part = range parts {
-			h.wantNoDeadSessions()
+			h.wantNoDeadSessions(someday + age)
 		}
 	})
 }
@@ -250,11 +275,10 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 	a := NewSessionStore(client)
 	v := playerevents.SessionRecord{Game: "demo", Session: "s"}
 	for name, call := range map[string]func(context.Context) error{
-		"enter": func(ctx context.Context) error { return a.Add(ctx, "a", v) },
-		"exit":  func(ctx context.Context) error { return a.Remove(ctx, "a", v) },
-		"seen":  func(ctx context.Context) error { return a.Renew(ctx, "a", []string{"demo"}, someday) },
+		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", []playerevents.SessionRecord{v}, nil) },
+		"renew": func(ctx context.Context) error { return a.Renew(ctx, "a", []string{"demo"}, someday) },
 		"orphans": func(ctx context.Context) error {
-			_, _, err := a.DeadNodeSessions(ctx, 0, nil, 10)
+			_, _, err := a.DeadNodeSessions(ctx, 0, someday, age, 10)
 			return err
 		},
 	} {
