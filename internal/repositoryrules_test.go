@@ -41,7 +41,7 @@ type packageRule struct {
 // package, add it here.
 var packageRules = map[string]packageRule{
 	"internal/protocol": {layerBase, nil},
-	"internal/timer":    {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
+	"internal/timer":    {layerBase, nil},
 	"internal/metric":   {layerBase, []string{"github.com/prometheus/client_golang/prometheus"}},
 	"internal/nickname": {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
@@ -347,7 +347,7 @@ func TestRepositoryRulesAllowValidFiles(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{
 		"internal/quiz/a.go":             {"strings", "golang.org/x/text/unicode/norm", "laststand/internal/timer"},
-		"internal/timer/a.go":            {"time", "github.com/RussellLuo/timingwheel"},
+		"internal/timer/a.go":            {"time"},
 		"internal/match/a.go":            {"log/slog", "golang.org/x/sync/errgroup", "laststand/internal/quiz", "laststand/internal/settle"},
 		"internal/identity/a.go":         {"github.com/golang-jwt/jwt/v5"},
 		"internal/ledger/a.go":           {"database/sql", "os", "github.com/jackc/pgx/v5", "laststand/internal/settle"},

@@ -45,7 +45,6 @@ var (
 		{timerMetric("busy_workers", "Workers that are calling the function of a timer."), prometheus.GaugeValue, func(s timer.Stats) float64 { return float64(s.Running) }},
 		{timerMetric("max_lateness_seconds", "Largest delay between the due time of a timer and its call since the start."), prometheus.GaugeValue, func(s timer.Stats) float64 { return s.Late.Max.Seconds() }},
 		{timerMetric("cancellations_total", "Timers stopped in time or reset."), prometheus.CounterValue, func(s timer.Stats) float64 { return float64(s.Stopped) }},
-		{timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one."), prometheus.CounterValue, func(s timer.Stats) float64 { return float64(s.Rebuilt) }},
 	}
 )
 

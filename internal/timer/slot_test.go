@@ -1,4 +1,4 @@
-package timer
+package timer_test
 
 import (
 	"sync/atomic"
@@ -6,74 +6,78 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/RussellLuo/timingwheel"
+	"laststand/internal/timer"
 )
 
-// All timers of a tick share one entry of the library wheel, and so one wake-up.
-func TestATickNeedsOneLibraryEntry(t *testing.T) {
+// All timers of a tick share one slot, and so one timer of the runtime.
+func TestATickNeedsOneSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		library := new(faultyLibrary)
-		wheel := newFaultyWheel(library)
+		wheel := timer.New(timer.Config{})
 		defer wheel.Close()
-		var calls callCounter
+		var calls atomic.Int32
 		for range 5000 {
-			calls.startTimer(wheel, 100*time.Second)
+			wheel.After(100*time.Second, func() { calls.Add(1) })
 		}
-		if entries := library.longAdds.Load(); entries != 1 {
-			t.Errorf("%d entries for 5000 timers of one tick, want 1", entries)
+		if slots := wheel.Stats().Slots; slots != 1 {
+			t.Errorf("%d slots for 5000 timers of one tick, want 1", slots)
 		}
 		time.Sleep(101 * time.Second)
 		synctest.Wait()
-		calls.check(t, 5000)
-		if entries := library.longAdds.Load(); entries != 3 {
-			t.Errorf("%d entries for a chain of three waits, want 3", entries)
+		if stats := wheel.Stats(); calls.Load() != 5000 || stats.Slots != 0 {
+			t.Errorf("%d calls, stats %+v; want 5000, no slot", calls.Load(), stats)
 		}
 	})
 }
 
-// shiftedLibrary is a libraryWheel whose ticks end too early, as after a small forward step of the
-// wall clock.
-type shiftedLibrary struct {
-	shift time.Duration // less than a tick
-	adds  atomic.Int32
-}
-
-func (s *shiftedLibrary) AfterFunc(wait time.Duration, fn func()) *timingwheel.Timer {
-	s.adds.Add(1)
-	wall := time.Duration(time.Now().UnixNano()) + s.shift
-	if due := (wall + wait).Truncate(tick); due > wall {
-		time.AfterFunc(due-wall, fn)
-	} else {
-		go fn()
-	}
-	return new(timingwheel.Timer)
-}
-
-func (s *shiftedLibrary) Stop() {}
-
-// A clock step that is too small for a replacement makes no call early and
-// causes no busy loop.
-func TestASmallClockStepCausesNoEarlyCall(t *testing.T) {
+// A slot ends with its last timer, however far away its tick is.
+func TestASlotEndsWithItsLastTimer(t *testing.T) {
 	t.Parallel()
-	for shift := time.Millisecond; shift < tick; shift += 2 * time.Millisecond {
-		synctest.Test(t, func(t *testing.T) {
-			library := &shiftedLibrary{shift: shift}
-			wheel := newWheel(Config{}, func() libraryWheel { return library })
-			defer wheel.Close()
-			var calls callCounter
-			const timers = 300
-			for i := range timers {
-				calls.startTimer(wheel, time.Duration(7*i)*time.Millisecond)
-			}
-			time.Sleep(time.Minute)
-			calls.check(t, timers)
-			if stats := wheel.Stats(); stats.Late.Max > 2*tick+time.Millisecond || stats.Rebuilt != 0 {
-				t.Errorf("shifted by %v: stats %+v, want calls within two ticks", shift, stats)
-			}
-			if adds := library.adds.Load(); adds > 2*timers+100 {
-				t.Errorf("shifted by %v: %d entries for %d timers", shift, adds, timers)
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		wheel := timer.New(timer.Config{})
+		defer wheel.Close()
+		var calls atomic.Int32
+		var moved timer.Timer
+		for hours := range time.Duration(10_000) {
+			wheel.Set(&moved, hours*time.Hour, func() { calls.Add(1) })
+		}
+		if slots := wheel.Stats().Slots; slots != 1 {
+			t.Errorf("%d slots for one timer", slots)
+		}
+		if !moved.Stop() || wheel.Stats().Slots != 0 {
+			t.Errorf("%+v after the last timer was stopped", wheel.Stats())
+		}
+		wheel.Set(&moved, time.Second, func() { calls.Add(1) })
+		time.Sleep(2 * time.Second)
+		if calls.Load() != 1 {
+			t.Errorf("%d calls, want that of the last Set", calls.Load())
+		}
+	})
+}
+
+// Goroutines add, move and stop timers of the same ticks, and timers become due.
+func TestConcurrentUseLosesNoTimer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		wheel := timer.New(timer.Config{})
+		defer wheel.Close()
+		var ends atomic.Int32
+		const adders, timers = 8, 500
+		for range adders {
+			go func() {
+				for i := range timers {
+					pending := wheel.After(time.Duration(i%200)*time.Millisecond, func() { ends.Add(1) })
+					if i%5 == 0 && pending.Stop() {
+						ends.Add(1)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		stats := wheel.Stats()
+		if ends.Load() != adders*timers || stats.Fired+stats.Stopped != adders*timers || stats.Pending+stats.Slots != 0 {
+			t.Errorf("%d ends, stats %+v, want %d ends", ends.Load(), stats, adders*timers)
+		}
+	})
 }

@@ -7,11 +7,10 @@ import "time"
 type Stats struct {
 	Pending int    // timers neither called nor stopped
 	Waiting int    // pending timers that are due and wait for a worker
-	Slots   int    // slots that are not due yet; each has one entry in the library's wheel
+	Slots   int    // slots that are not due yet; each has one timer of the runtime
 	Running int    // workers that run a function
 	Fired   uint64 // number of calls of functions
 	Stopped uint64 // timers stopped in time by Stop, Set or Close
-	Rebuilt uint64 // number of replaced generations
 	Late    Lateness
 }
 

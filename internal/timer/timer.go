@@ -37,10 +37,11 @@ type pendingCall struct {
 }
 
 // slot holds all timers that are due in one tick, in a list through the timers
-// themselves. They share one library entry and one wake-up.
+// themselves. They share one timer of the runtime.
 type slot struct {
 	shard      *shard
 	tickNumber int64 // the slot is due at the end of this tick
+	wakeUp     *time.Timer
 
 	// Guarded by shard.mu.
 	head  *Timer
@@ -101,6 +102,10 @@ func (s *slot) stop(timer *Timer) bool {
 	}
 	s.unlink(timer)
 	s.shard.stopped++
+	if s.size == 0 && !s.isDue {
+		s.wakeUp.Stop()
+		delete(s.shard.slots, s.tickNumber)
+	}
 	return true
 }
 
@@ -116,22 +121,8 @@ func (s *slot) pop() (call pendingCall, hasMore, ok bool) {
 	return call, s.head != nil, true
 }
 
-// isWaiting reports whether the slot has timers and is not due yet. It removes an
-// empty slot from its shard.
-func (s *slot) isWaiting() bool {
-	s.shard.mu.Lock()
-	defer s.shard.mu.Unlock()
-	if s.shard.slots[s.tickNumber] != s {
-		return false
-	}
-	if s.size == 0 {
-		delete(s.shard.slots, s.tickNumber)
-	}
-	return s.size > 0
-}
-
 // makeDue marks the slot as due and removes it from its shard. It returns false if
-// the slot was removed before, or is empty.
+// the slot was removed before.
 func (s *slot) makeDue() bool {
 	shard := s.shard
 	shard.mu.Lock()
@@ -140,9 +131,6 @@ func (s *slot) makeDue() bool {
 		return false
 	}
 	delete(shard.slots, s.tickNumber)
-	if s.size == 0 {
-		return false
-	}
 	s.isDue = true
 	shard.waiting += s.size
 	return true

@@ -3,27 +3,19 @@ package timer
 import (
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 )
+
+// tick is the precision of deadlines.
+const tick = 10 * time.Millisecond
 
 // Wheel holds pending timers and calls their functions when they are due, never
 // early. Close ends it.
 type Wheel struct {
-	startTime     time.Time // deadlines are durations since this time, by the monotonic clock
-	newLibrary    func() libraryWheel
-	shards        [shardCount]shard
-	runQueue      runQueue
-	workers       int           // number of workers
-	replacedCount atomic.Uint64 // number of replaced generations
-
-	mu         sync.RWMutex // guards closed and generation; held briefly
-	closed     bool
-	generation *generation
-
-	quit        chan struct{}  // closed when Close begins
-	done        chan struct{}  // closed when Close ends
-	watchGroup  sync.WaitGroup // watchGeneration, and the stops of replaced generations
+	startTime   time.Time // deadlines are durations since this time, by the monotonic clock
+	shards      [shardCount]shard
+	runQueue    runQueue
+	workers     int // number of workers
 	workerGroup sync.WaitGroup
 }
 
@@ -71,17 +63,17 @@ func (w *Wheel) add(timer *Timer, call pendingCall, isDue bool) bool {
 		return w.addDue(shard, timer, call)
 	}
 	shard.mu.Lock()
+	defer shard.mu.Unlock()
 	if shard.closed {
-		shard.mu.Unlock()
 		return true
 	}
-	slot, added := shard.findOrAdd(tickNumber)
-	linked := slot.link(timer, call)
-	shard.mu.Unlock()
-	if added {
-		w.scheduleOrQueue(w.currentGeneration(), slot)
+	found := shard.slots[tickNumber]
+	if found == nil {
+		found = &slot{shard: shard, tickNumber: tickNumber}
+		shard.slots[tickNumber] = found
+		found.wakeUp = time.AfterFunc(found.dueTime()-w.now(), func() { w.queueDue(found) })
 	}
-	return linked
+	return found.link(timer, call)
 }
 
 // addDue is add for a timer that is due immediately. The timer gets a slot of its
@@ -122,15 +114,8 @@ func tickNumberAt(deadline time.Duration) int64 { return int64((deadline + tick 
 
 func (w *Wheel) shardFor(tickNumber int64) *shard { return &w.shards[tickNumber%shardCount] }
 
-// scheduleOrQueue adds the next library entry of a slot, or queues the slot if it
-// is due.
-func (w *Wheel) scheduleOrQueue(generation *generation, slot *slot) {
-	if now := w.now(); now < slot.dueTime() {
-		if slot.isWaiting() {
-			generation.callAt(min(slot.dueTime(), now+maxEntryWait), func() { w.scheduleOrQueue(generation, slot) })
-		}
-		return
-	}
+// queueDue queues a slot that is due.
+func (w *Wheel) queueDue(slot *slot) {
 	w.runQueue.mu.Lock()
 	defer w.runQueue.mu.Unlock()
 	if slot.makeDue() {
@@ -138,16 +123,10 @@ func (w *Wheel) scheduleOrQueue(generation *generation, slot *slot) {
 	}
 }
 
-func (w *Wheel) currentGeneration() *generation {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return w.generation
-}
-
 // Stats returns the counters. It is cheap enough to be called for every scrape of
 // metrics.
 func (w *Wheel) Stats() Stats {
-	stats := Stats{Rebuilt: w.replacedCount.Load()}
+	var stats Stats
 	for i := range w.shards {
 		w.shards[i].addTo(&stats)
 	}

@@ -62,9 +62,6 @@ func TestAfterChainsLongWaits(t *testing.T) {
 				if got < wait || got > wait+2*tick {
 					t.Errorf("called after %v, want %v to 20 ms more", got, wait)
 				}
-				if rebuilt := wheel.Stats().Rebuilt; rebuilt != 0 {
-					t.Errorf("%d generations replaced without a fault", rebuilt)
-				}
 			})
 		})
 	}

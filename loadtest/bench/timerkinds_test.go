@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/RussellLuo/timingwheel"
-
 	"laststand/internal/timer"
 )
 
@@ -26,18 +24,11 @@ var kinds = map[string]func() after{
 	"time.AfterFunc": func() after {
 		return func(d time.Duration, f func()) pendant { return time.AfterFunc(d, f) }
 	},
-	"heap":           func() after { return startHeap().after },
-	"library, 10 ms": func() after { return startLibrary(10*time.Millisecond, 512) },
+	"heap": func() after { return startHeap().after },
 }
 
 // order is the order in the table. The benchmark compares ours with the second kind.
-var order = []string{"wheel", "time.AfterFunc", "heap", "library, 10 ms"}
-
-func startLibrary(tick time.Duration, slots int64) after {
-	w := timingwheel.NewTimingWheel(tick, slots)
-	w.Start()
-	return func(d time.Duration, f func()) pendant { return w.AfterFunc(d, f) }
-}
+var order = []string{"wheel", "time.AfterFunc", "heap"}
 
 // A queue is a heap of timers. One goroutine waits for the first timer and calls it. A
 // stopped timer stays in the heap until it is due.

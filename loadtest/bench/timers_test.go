@@ -15,8 +15,7 @@ import (
 )
 
 // The benchmarks Pending and Churn measure the timing wheel of internal/timer. It runs beside
-// time.AfterFunc, a heap with one goroutine (as the JDK Timer does), and the
-// unchanged wheel of the library.
+// time.AfterFunc and a heap with one goroutine (as the JDK Timer does).
 //
 //	go test -run '^$' -bench Pending -timeout 30m ./loadtest/bench    # 3 to 4 minutes
 //	go test -run '^$' -bench Churn -timeout 30m ./loadtest/bench      # 3 to 4 minutes
