@@ -1,10 +1,143 @@
 package identity
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 )
+
+// The algorithms of tokens.
+const (
+	HS256 = "HS256" // HMAC with SHA-256 (RFC 7518)
+	EdDSA = "EdDSA" // Ed25519 (RFC 8037)
+)
+
+// minSecretBytes is the length of the shortest secret of HS256. RFC 7518, section 3.2,
+// requires that a secret is at least as long as the hash.
+const minSecretBytes = 32
+
+// SigningDelay is how long a new stored key only verifies tokens. After the delay it also
+// signs them. By then every node has read the key.
+const SigningDelay = 10 * time.Second
+
+// Key signs and verifies tokens.
+type Key struct {
+	ID  string
+	Alg string // HS256 or EdDSA
+	// Secret is the shared secret of HS256. For EdDSA it is PEM: a PKIX public key,
+	// which only verifies, or a PKCS #8 private key.
+	Secret    []byte
+	CreatedAt int64 // epoch ms by the store's clock; 0 for a configured key
+}
+
+// ReadKey makes a key of the content of a configured key file. It ignores one trailing
+// newline. Its error says what is wrong with the file.
+func ReadKey(id, alg string, file []byte) (Key, error) {
+	k := Key{ID: id, Alg: alg, Secret: bytes.Clone(bytes.TrimSuffix(file, []byte("\n")))}
+	_, err := k.parse()
+	return k, err
+}
+
+// generateKey generates an HS256 key with a random id and secret.
+func generateKey() Key {
+	secret := make([]byte, minSecretBytes)
+	rand.Read(secret) // never fails
+	return Key{ID: "k_" + rand.Text()[:12], Alg: HS256, Secret: secret}
+}
+
+// parsedKey is a key in the form that the JWT library uses.
+type parsedKey struct {
+	id                 string
+	method             jwt.SigningMethod
+	verifyKey, signKey any   // signKey is nil if the key can only verify
+	signsFrom          int64 // the key signs from this time on, epoch ms; 0: always
+	createdAt          int64 // epoch ms; 0 for a configured key
+}
+
+// parse checks the key. Its error names the key.
+func (k Key) parse() (parsedKey, error) {
+	parsed, err := k.parseSecret()
+	if err == nil && !ValidID(k.ID) {
+		err = errors.New("its id must be 1 to 64 of A-Z a-z 0-9 _ . : -")
+	}
+	if err != nil {
+		return parsedKey{}, fmt.Errorf("key %q: %w", k.ID, err)
+	}
+	if parsed.createdAt = k.CreatedAt; k.CreatedAt != 0 {
+		parsed.signsFrom = k.CreatedAt + SigningDelay.Milliseconds()
+	}
+	return parsed, nil
+}
+
+// parseSecret checks Secret and makes the keys of the JWT library from it.
+func (k Key) parseSecret() (parsedKey, error) {
+	switch k.Alg {
+	case HS256:
+		if containsPublicKey(k.Secret) {
+			return parsedKey{}, fmt.Errorf("a key pair or certificate cannot be the secret of HS256, because others know its public part; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
+		}
+		if n := len(k.Secret); n < minSecretBytes {
+			return parsedKey{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecretBytes)
+		}
+		return parsedKey{id: k.ID, method: jwt.SigningMethodHS256, verifyKey: k.Secret, signKey: k.Secret}, nil
+	case EdDSA:
+		return k.parsePEM()
+	}
+	return parsedKey{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
+}
+
+// containsPublicKey returns true if others may know the secret, because it is or contains
+// public data. That is a PEM block anywhere, an OpenSSH public key, or a public key or
+// certificate in DER or in base64 of DER.
+func containsPublicKey(secret []byte) bool {
+	text := bytes.TrimSpace(bytes.TrimPrefix(secret, []byte("\xef\xbb\xbf")))
+	if bytes.Contains(text, []byte("-----BEGIN")) || bytes.HasPrefix(text, []byte("ssh-")) || bytes.HasPrefix(text, []byte("ecdsa-")) {
+		return true
+	}
+	base64Text := bytes.Join(bytes.Fields(text), nil)
+	der := make([]byte, base64.StdEncoding.DecodedLen(len(base64Text)))
+	n, _ := base64.StdEncoding.Decode(der, base64Text)
+	return isPublicKeyDER(secret) || isPublicKeyDER(der[:n])
+}
+
+func isPublicKeyDER(der []byte) bool {
+	if _, err := x509.ParsePKIXPublicKey(der); err == nil {
+		return true
+	}
+	_, err := x509.ParseCertificate(der)
+	return err == nil
+}
+
+// parsePEM parses the secret of an EdDSA key.
+func (k Key) parsePEM() (parsedKey, error) {
+	block, rest := pem.Decode(k.Secret)
+	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
+		return parsedKey{}, errors.New("not one PEM block; EdDSA needs a public key (PKIX) or a private one (PKCS #8), such as `openssl genpkey -algorithm ed25519` makes")
+	}
+	key := parsedKey{id: k.ID, method: jwt.SigningMethodEdDSA}
+	private, err := jwt.ParseEdPrivateKeyFromPEM(k.Secret)
+	if err == nil {
+		key.signKey, key.verifyKey = private, private.(ed25519.PrivateKey).Public()
+		return key, nil
+	}
+	if block.Type == "PUBLIC KEY" {
+		key.verifyKey, err = jwt.ParseEdPublicKeyFromPEM(k.Secret)
+	}
+	if err != nil {
+		return parsedKey{}, fmt.Errorf("the PEM block %q cannot be read; EdDSA needs PUBLIC KEY or PRIVATE KEY of Ed25519: %w", block.Type, err)
+	}
+	return key, nil
+}
 
 // Keys stores generated keys per game. The game "" stands for the server's own keys.
 type Keys interface {

@@ -20,10 +20,10 @@
 //   - Library: the pools of all games, which the server loads again after an import.
 //   - Conflict: two questions with the same text and different answers.
 //
-// For questions, start reading in quiz.go, then drawn.go, answer.go and correct.go. For
-// banks, start in bank.go, format.go for imports, draw.go for draws and library.go for the
-// server. The file formats are in native.go (our own JSON), csv.go, gift.go (Moodle) and
-// trivia.go (Open Trivia Database).
+// For questions, start reading in quiz.go, then answer.go. For banks, start in bank.go,
+// format.go for imports, pool.go for draws and library.go for the server. The file formats
+// are in native.go (our own JSON), csv.go, gift.go (Moodle) and trivia.go (Open Trivia
+// Database).
 //
 // This package must not know about matches, players or databases. A library knows only the
 // names of games.

@@ -1,5 +1,12 @@
 package quiz
 
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+)
+
 // Kind says how a question is asked and answered.
 type Kind string
 
@@ -67,4 +74,117 @@ type Question struct {
 	Media        string     `json:"media,omitempty"` // a URL, shown with the question
 	Source       string     `json:"source,omitempty"`
 	Licence      string     `json:"licence,omitempty"`
+}
+
+// DrawnQuestion is a question as one match asks it: the question, and the match's
+// order of its choices. The methods Choices, RightIndexes, Normalize and IsCorrect
+// use the match's order. The field Question has the question's own order. A
+// DrawnQuestion is small and may be copied.
+//
+// A drawn question and its bank share one Question. After ShareQuestion, so does
+// a decoded one.
+//
+// The JSON form is a normal question with its choices in the match's order. It
+// must be decoded into a zero DrawnQuestion, which then gets a new Question. If
+// the JSON is null or has no field of a question, Question stays nil, and the
+// caller must set it.
+type DrawnQuestion struct {
+	*Question
+	order []int // by place in the match, the index of the choice in the question; nil: the question's own order
+}
+
+// Shuffle returns the question with its choices in a random order from rng. It
+// also shuffles the choices true and false. Every order is equally likely. No other
+// goroutine may use rng at the same time.
+func (q *Question) Shuffle(rng *rand.Rand) DrawnQuestion {
+	return DrawnQuestion{Question: q, order: rng.Perm(len(q.Choices))}
+}
+
+// indexAt returns the index in the question of the choice at a place in the match.
+func (d DrawnQuestion) indexAt(place int) int {
+	if d.order == nil {
+		return place
+	}
+	return d.order[place]
+}
+
+// Choices returns the choices in the order of the match.
+func (d DrawnQuestion) Choices() []string {
+	if d.Question.Choices == nil {
+		return nil
+	}
+	choices := make([]string, len(d.Question.Choices))
+	for place := range choices {
+		choices[place] = d.Question.Choices[d.indexAt(place)]
+	}
+	return choices
+}
+
+// RightIndexes returns the ascending indexes of the right choices in the order of the
+// match, which is the order of Choices.
+func (d DrawnQuestion) RightIndexes() (right []int) {
+	for place := range d.Question.Choices {
+		if slices.Contains(d.Question.RightIndexes, d.indexAt(place)) {
+			right = append(right, place)
+		}
+	}
+	return right
+}
+
+// MarshalJSON encodes the question with the choices in the order of the match.
+func (d DrawnQuestion) MarshalJSON() ([]byte, error) {
+	if d.Question == nil {
+		return json.Marshal(Question{})
+	}
+	q := *d.Question
+	q.Choices, q.RightIndexes = d.Choices(), d.RightIndexes()
+	return json.Marshal(&q)
+}
+
+// ShareQuestion replaces d.Question by an equal known question, so that the memory of the
+// former one can be freed. The known question may have another order of choices;
+// the order of the match stays. Share reports whether d now uses the known
+// question. It can only replace the question of a d that was not shuffled, such
+// as a decoded one.
+func (d *DrawnQuestion) ShareQuestion(known *Question) bool {
+	if d.Question == known || d.order != nil {
+		return d.Question == known
+	}
+	order, ok := d.findOrder(known)
+	if !ok || !d.equalExceptChoices(known) {
+		return false
+	}
+	*d = DrawnQuestion{Question: known, order: order}
+	return true
+}
+
+// findOrder returns the order in which the choices of known equal those of q.
+// Choices are equal if their texts are equal and both or none of them are right.
+func (q *Question) findOrder(known *Question) (order []int, ok bool) {
+	if len(q.Choices) != len(known.Choices) || len(q.RightIndexes) != len(known.RightIndexes) {
+		return nil, false
+	}
+	for place, choice := range q.Choices {
+		isRight := slices.Contains(q.RightIndexes, place)
+		index := -1
+		for i, other := range known.Choices {
+			if other == choice && slices.Contains(known.RightIndexes, i) == isRight && !slices.Contains(order, i) {
+				index = i
+				break
+			}
+		}
+		if index < 0 {
+			return nil, false
+		}
+		order = append(order, index)
+	}
+	return order, true
+}
+
+// equalExceptChoices reports whether two questions are equal in everything
+// except their choices.
+func (q *Question) equalExceptChoices(other *Question) bool {
+	x, y := *q, *other
+	x.Choices, x.RightIndexes, y.Choices, y.RightIndexes = nil, nil, nil, nil
+	return reflect.DeepEqual(x, y)
 }

@@ -29,7 +29,7 @@
 // finds the tasks that both missed. Admin is for operators, TenantQueue for the
 // services of games.
 //
-// Start with task.go and lease.go. Then read top down: workers.go, pool.go and attempt.go
+// Start with task.go and lease.go. Then read top down: workers.go and attempt.go
 // for the server's own tasks, tenant.go and its parts for those of games. This package
 // does no I/O and knows neither SQL nor HTTP.
 package taskqueue
