@@ -85,8 +85,13 @@ func (t *tokenCmd) Run(ctx context.Context, flags *Flags, output Output) error {
 }
 
 type tokensCmd struct {
-	Revoke      tokensRevoke  `cmd:"" help:"Revoke a token, or all tokens of a subject."`
-	Restore     tokensRestore `cmd:"" help:"Remove a revocation."`
+	Revoke struct {
+		revocationFlags
+		Before time.Time     `placeholder:"TIME" body:"issued_before" help:"With --subject: revoke only tokens issued before this time in RFC 3339 (default: 30 s from now, because clocks differ)."`
+		Reason string        `required:"" placeholder:"TEXT" body:"reason" help:"The reason; the server stores it."`
+		For    time.Duration `placeholder:"TIME" body:"expires_at" help:"How long the revocation lasts; the lifetime of the tokens is enough (default: forever)."`
+	} `cmd:"" help:"Revoke a token, or all tokens of a subject."`
+	Restore     struct{ revocationFlags } `cmd:"" help:"Remove a revocation."`
 	ListRevoked struct {
 		tokenOwnerFlags
 		Kind string `enum:"token,subject,erased,linked,unlinked,all" default:"all" placeholder:"all" query:"kind" help:"List only one kind: token, subject, erased, linked or unlinked (default: all)."`
@@ -110,8 +115,8 @@ func (o tokenOwnerFlags) Validate() error {
 // tokens of a subject.
 type revocationFlags struct {
 	tokenOwnerFlags
-	TokenID string `name:"token-id" placeholder:"JTI" help:"The jti of one token."`
-	Subject string `placeholder:"ID" help:"The sub of the tokens."`
+	TokenID string `name:"token-id" placeholder:"JTI" target:"token" help:"The jti of one token."`
+	Subject string `placeholder:"ID" target:"subject" help:"The sub of the tokens."`
 }
 
 func (r revocationFlags) Validate() error {
@@ -119,44 +124,6 @@ func (r revocationFlags) Validate() error {
 		return errors.New("give either --token-id or --subject")
 	}
 	return r.tokenOwnerFlags.Validate()
-}
-
-func (r revocationFlags) path() string {
-	if r.Subject == "" {
-		return gamePath(r.Game, "/revocations/token/"+url.PathEscape(r.TokenID))
-	}
-	return gamePath(r.Game, "/revocations/subject/"+url.PathEscape(r.Subject))
-}
-
-type tokensRevoke struct {
-	revocationFlags
-	Before time.Time     `placeholder:"TIME" help:"With --subject: revoke only tokens issued before this time in RFC 3339 (default: 30 s from now, because clocks differ)."`
-	Reason string        `required:"" placeholder:"TEXT" help:"The reason; the server stores it."`
-	For    time.Duration `placeholder:"TIME" help:"How long the revocation lasts; the lifetime of the tokens is enough (default: forever)."`
-}
-
-func (c *tokensRevoke) Run(ctx context.Context, admin *adminClient) error {
-	body := map[string]any{"reason": c.Reason}
-	if c.For != 0 {
-		body["expires_at"] = bodyValue(c.For)
-	}
-	if c.Subject != "" && !c.Before.IsZero() {
-		body["issued_before"] = bodyValue(c.Before)
-	}
-	revocation, err := call[ops.Revocation](ctx, admin, http.MethodPut, c.path(), body)
-	if err != nil {
-		return err
-	}
-	return admin.printf("%s %s is revoked %s\n", revocation.Kind, revocation.ID, formatExpiry(revocation.ExpiresAt))
-}
-
-type tokensRestore struct{ revocationFlags }
-
-func (c *tokensRestore) Run(ctx context.Context, admin *adminClient) error {
-	if _, err := call[struct{}](ctx, admin, http.MethodDelete, c.path(), nil); err != nil {
-		return err
-	}
-	return admin.printf("the revocation of %s is removed\n", c.TokenID+c.Subject)
 }
 
 type playersCmd struct {

@@ -16,6 +16,7 @@ import (
 // path stands below /admin/v1, or below /admin/v1/games/GAME if the command has the flag --game.
 // Names in braces stand for flags and arguments of the command. A flag or argument with the tag
 // query or body is sent as the parameter or field of that name.
+// {target} stands for the one flag with the tag target that is set, after the value of the tag.
 type apiCommand struct {
 	method, path string
 	print        func(context.Context, *adminClient, apiRequest) error
@@ -37,6 +38,9 @@ func (c apiCommand) newRequest(command *kong.Node) apiRequest {
 		text := fmt.Sprint(value.Target.Interface())
 		r.values[value.Name] = text
 		path = strings.ReplaceAll(path, "{"+value.Name+"}", url.PathEscape(text))
+		if target := value.Tag.Get("target"); target != "" && text != "" {
+			path = strings.ReplaceAll(path, "{target}", target+"/"+url.PathEscape(text))
+		}
 		parameter, field := value.Tag.Get("query"), value.Tag.Get("body")
 		switch isUnset := value.Target.IsZero() && !value.Required && value.Target.Kind() != reflect.Int; {
 		case field != "" && !isUnset:
@@ -80,12 +84,21 @@ func message(text string) func(context.Context, *adminClient, apiRequest) error 
 
 // show returns the print function of a command that prints one line about the response.
 func show[T any](line func(apiRequest, T) string) func(context.Context, *adminClient, apiRequest) error {
+	return report(func(r apiRequest, response T) (string, error) { return line(r, response), nil })
+}
+
+// report is show for a command that fails if line returns an error about the response.
+func report[T any](line func(apiRequest, T) (string, error)) func(context.Context, *adminClient, apiRequest) error {
 	return func(ctx context.Context, a *adminClient, r apiRequest) error {
 		response, err := call[T](ctx, a, r.method, r.path, r.body)
 		if err != nil {
 			return err
 		}
-		return a.printf("%s\n", line(r, response))
+		text, err := line(r, response)
+		if err != nil {
+			return err
+		}
+		return a.printf("%s\n", text)
 	}
 }
 

@@ -29,10 +29,12 @@ var apiCommands = map[string]apiCommand{
 	"tasks show":        {"GET", "/tasks/{id}", showIndented},
 	"task-queues list":  {"GET", "/task-queues?limit=200", taskQueueTable.list("task_queues")},
 	"queue peek":        {"GET", "/queue/items", showItems},
+	"queue drain":       {"POST", "/queue/drain", report(describeDrained)},
 	"queue pause":       {"POST", "/queue/pause", queueTable.one},
 	"queue resume":      {"POST", "/queue/resume", queueTable.one},
 	"queue set-max-len": {"PATCH", "/queue", queueTable.one},
 	"webhooks list":     {"GET", "/webhooks", webhookTable.list("webhooks")},
+	"webhooks ping":     {"POST", "/webhooks/{name}/ping", report(describePing)},
 	"webhooks enable":   {"POST", "/webhooks/{name}/enable", webhookTable.one},
 	"webhooks disable":  {"POST", "/webhooks/{name}/disable", webhookTable.one},
 	"audit list":        {"GET", "/audit-log?limit=200", auditTable.list("entries")},
@@ -40,7 +42,11 @@ var apiCommands = map[string]apiCommand{
 	"keys rotate": {"POST", "/keys/rotate", show(func(_ apiRequest, created identity.KeyInfo) string {
 		return fmt.Sprintf("%s signs in %v", created.ID, identity.SigningDelay)
 	})},
-	"keys retire":         {"DELETE", "/keys/{id}", message("{id} is retired")},
+	"keys retire": {"DELETE", "/keys/{id}", message("{id} is retired")},
+	"tokens revoke": {"PUT", "/revocations/{target}", show(func(_ apiRequest, revocation ops.Revocation) string {
+		return fmt.Sprintf("%s %s is revoked %s", revocation.Kind, revocation.ID, formatExpiry(revocation.ExpiresAt))
+	})},
+	"tokens restore":      {"DELETE", "/revocations/{target}", message("the revocation of {token-id}{subject} is removed")},
 	"tokens list-revoked": {"GET", "/revocations?limit=200", revocationTable.list("revocations")},
 	"bans add": {"PUT", "/bans/{player}", show(func(_ apiRequest, ban ops.Ban) string {
 		return fmt.Sprintf("%s is banned %s", ban.Player, formatExpiry(ban.ExpiresAt))
@@ -114,6 +120,25 @@ var queueTable = table[ops.Queue]{header: "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT
 		q.Counts.Sent, formatDropped(q.Counts), cmp.Or(q.Paused, emptyCell), lastError,
 	}
 }}
+
+// describeDrained returns the result of a drain. It is an error if behaviours are left.
+func describeDrained(r apiRequest, drained ops.DrainedQueue) (string, error) {
+	switch remaining := drained.Counts.Queued + drained.Counts.InFlight; {
+	case r.values["discard"] == "true":
+		return fmt.Sprintf("%s: %d behaviours discarded", drained.Game, drained.Discarded), nil
+	case remaining > 0:
+		return "", fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", drained.Game, remaining, drained.Counts.InFlight, drained.Game)
+	}
+	return drained.Game + ": the queue is empty", nil
+}
+
+// describePing returns the result of a ping. It is an error if the endpoint did not accept it.
+func describePing(r apiRequest, pinged webhook.PingResult) (string, error) {
+	if pinged.Error != "" {
+		return "", fmt.Errorf("%s: after %d ms: %s", r.values["name"], pinged.TookMS, pinged.Error)
+	}
+	return fmt.Sprintf("%s: accepted with %d after %d ms", r.values["name"], pinged.Status, pinged.TookMS), nil
+}
 
 // nextBatchText returns when the server sends the next batch, for a table.
 func nextBatchText(q ops.Queue) string {

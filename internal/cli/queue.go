@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"laststand/internal/config"
 	"laststand/internal/ledger"
-	"laststand/internal/ops"
-	"laststand/internal/webhook"
 )
 
 type queueCmd struct {
@@ -18,7 +15,10 @@ type queueCmd struct {
 		gameFlag
 		Limit int `default:"50" placeholder:"N" query:"limit" help:"Print at most N behaviours, up to 200 (default 50)."`
 	} `cmd:"" help:"Print the oldest behaviours of a queue."`
-	Drain queueDrain `cmd:"" help:"Send all queued behaviours now, or discard them."`
+	Drain struct {
+		gameFlag
+		Discard bool `body:"discard" help:"Discard the queued behaviours instead; they count as dropped with reason shutdown."`
+	} `cmd:"" help:"Send all queued behaviours now, or discard them."`
 	Pause struct {
 		gameFlag
 		Reason string `required:"" placeholder:"TEXT" body:"reason" help:"The reason that the list of queues shows."`
@@ -42,25 +42,6 @@ func (l *queueList) Run(ctx context.Context, admin *adminClient) error {
 	return queueTable.list("queues")(ctx, admin, apiRequest{path: "/queues?limit=200"})
 }
 
-type queueDrain struct {
-	gameFlag
-	Discard bool `help:"Discard the queued behaviours instead; they count as dropped with reason shutdown."`
-}
-
-func (d *queueDrain) Run(ctx context.Context, admin *adminClient) error {
-	drained, err := call[ops.DrainedQueue](ctx, admin, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard})
-	if err != nil {
-		return err
-	}
-	if d.Discard {
-		return admin.printf("%s: %d behaviours discarded\n", d.Game, drained.Discarded)
-	}
-	if remaining := drained.Counts.Queued + drained.Counts.InFlight; remaining > 0 {
-		return fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", d.Game, remaining, drained.Counts.InFlight, d.Game)
-	}
-	return admin.printf("%s: the queue is empty\n", d.Game)
-}
-
 type queueShowKey struct{ gameFlag }
 
 func (k *queueShowKey) Run(ctx context.Context, flags *Flags, output Output) error {
@@ -77,7 +58,7 @@ func (k *queueShowKey) Run(ctx context.Context, flags *Flags, output Output) err
 
 type webhooksCmd struct {
 	List    struct{}               `cmd:"" help:"List the webhooks of all games."`
-	Ping    webhooksPing           `cmd:"" help:"Send a test event to a webhook and print its response."`
+	Ping    struct{ webhookFlags } `cmd:"" help:"Send a test event to a webhook and print its response."`
 	Enable  struct{ webhookFlags } `cmd:"" help:"Enable a webhook."`
 	Disable struct {
 		webhookFlags
@@ -90,19 +71,6 @@ type webhooksCmd struct {
 type webhookFlags struct {
 	gameFlag
 	Name string `arg:"" help:"The webhook's name in the configuration."`
-}
-
-type webhooksPing struct{ webhookFlags }
-
-func (p *webhooksPing) Run(ctx context.Context, admin *adminClient) error {
-	pinged, err := call[webhook.PingResult](ctx, admin, http.MethodPost, p.path("/webhooks/"+url.PathEscape(p.Name)+"/ping"), nil)
-	if err != nil {
-		return err
-	}
-	if pinged.Error != "" {
-		return fmt.Errorf("%s: after %d ms: %s", p.Name, pinged.TookMS, pinged.Error)
-	}
-	return admin.printf("%s: accepted with %d after %d ms\n", p.Name, pinged.Status, pinged.TookMS)
 }
 
 type webhooksShowKey struct{ webhookFlags }
