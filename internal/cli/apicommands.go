@@ -70,11 +70,8 @@ var taskTable = table[taskqueue.Task]{
 	},
 }
 
-var taskQueueTable = table[ops.TaskQueue]{header: "TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY", row: func(q ops.TaskQueue) []any {
-	return []any{
-		q.Topic, q.Priority, cmp.Or(string(q.Ordering), emptyCell), q.LastPosition, q.ClaimedPosition, q.FinishedPosition,
-		q.LastPosition - q.ClaimedPosition, q.ClaimedPosition - q.FinishedPosition, cmp.Or(q.BlockedBy, emptyCell),
-	}
+var taskQueueTable = table[taskqueue.Queue]{header: "TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY", row: func(q taskqueue.Queue) []any {
+	return []any{q.Topic, q.Priority, cmp.Or(string(q.Ordering), emptyCell), q.Pos, q.Scan, q.Done, q.Pos - q.Scan, q.Scan - q.Done, cmp.Or(q.Head, emptyCell)}
 }}
 
 var webhookTable = table[webhook.Status]{header: "GAME\tNAME\tURL\tEVENTS\tPENDING\tDEAD\tDISABLED\tLAST ACCEPTED (THIS NODE)\tLAST ERROR (THIS NODE)", row: func(h webhook.Status) []any {

@@ -25,20 +25,6 @@ type TaskActions interface {
 	Discard(ctx context.Context, id string) (taskqueue.Task, error)
 }
 
-// TaskQueue is the state of a task queue, which contains the tasks of one topic and
-// priority. A position is the number of a task in its queue, from 1.
-type TaskQueue struct {
-	Topic    string             `json:"topic"`
-	Priority int64              `json:"priority"`
-	Ordering taskqueue.Ordering `json:"ordering,omitempty"`
-	// LastPosition is the position of the newest task. Workers have claimed all tasks up
-	// to ClaimedPosition. All tasks up to FinishedPosition have ended or wait for a retry.
-	LastPosition     int64  `json:"last_position"`
-	ClaimedPosition  int64  `json:"claimed_position"`
-	FinishedPosition int64  `json:"finished_position"`
-	BlockedBy        string `json:"blocked_by,omitempty"` // the task that an ordered queue waits for
-}
-
 // deadTasksBody is the body of a request that changes a page of dead tasks. An empty Game
 // or Topic selects all.
 type deadTasksBody struct {
@@ -145,10 +131,6 @@ func (h taskRoutes) listQueues(r *request) (any, error) {
 	default:
 		return nil, badRequest("busy=%q is unknown; use true or false", busy)
 	}
-	stored, next, err := h.Tasks.Queues(r.ctx, filter, r.query.Get("cursor"), r.limit)
-	var queues []TaskQueue
-	for _, queue := range stored {
-		queues = append(queues, TaskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})
-	}
-	return page[TaskQueue]{"task_queues", queues, next}, err
+	queues, next, err := h.Tasks.Queues(r.ctx, filter, r.query.Get("cursor"), r.limit)
+	return page[taskqueue.Queue]{"task_queues", queues, next}, err
 }

@@ -20,11 +20,6 @@ type attempt struct {
 	isReported bool  // the store knows how the attempt ended
 }
 
-// panicError is the error of a handler that panicked.
-type panicError struct{ value any }
-
-func (e panicError) Error() string { return fmt.Sprintf("the handler panicked: %v", e.value) }
-
 // runAttempt runs the handler, and reports to the store how the attempt ended. If the
 // store fails, it retries until attemptsCtx ends, and then once more. If that fails too,
 // the lease ends instead.
@@ -48,11 +43,11 @@ func (p *pool) runAttempt(attemptsCtx context.Context, a *attempt) {
 	}
 }
 
-// runHandler runs the handler. It turns a panic into a panicError.
+// runHandler runs the handler. It turns a panic into an error.
 func (p *pool) runHandler(a *attempt) (err error) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
-			err = panicError{panicValue}
+			err = handlerError{error: fmt.Errorf("the handler panicked: %v", panicValue), reason: reasonPanic}
 		}
 	}()
 	return p.Handle(a.ctx, a.task)
@@ -108,51 +103,28 @@ func (p *pool) endAttempts(attempts []*attempt, lost []Lease) {
 	for _, a := range attempts {
 		a.isReported = true
 		delete(p.running, a.task.Lease())
-		reason := a.failureReason()
-		if slices.Contains(lost, a.task.Lease()) {
-			reason = reasonLost
-		}
-		p.count(a, reason)
+		p.count(a, slices.Contains(lost, a.task.Lease()))
 	}
 	timer.Wake(p.freed)
 }
 
 // count counts an ended attempt, and logs a dead task. The caller holds mu.
-func (p *pool) count(a *attempt, failureReason string) {
-	metrics := p.workers.metrics
-	switch failureReason {
-	case "":
+func (p *pool) count(a *attempt, isLost bool) {
+	metrics, reason := p.workers.metrics, failureReason(a.err)
+	switch failure := p.Backoff.failedAttempt(&a.task, a.err); {
+	case isLost:
+		reason = reasonLost
+	case a.err == nil:
 		metrics.completed.WithLabelValues(p.Kind).Inc()
 		return
-	case reasonError, reasonPanic, reasonPermanent:
-		if failureReason == reasonPermanent || a.task.Tries+1 >= a.task.MaxTries {
-			metrics.dead.WithLabelValues(p.Kind).Inc()
-			p.deadLog.Do(func() { // one cause often makes all tasks of a kind dead
-				p.workers.Logger.Error("task is dead; further dead tasks of its kind are not logged for a minute; see `server tasks list`",
-					"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.err)
-			})
-		}
-	}
-	metrics.failures.WithLabelValues(p.Kind, failureReason).Inc()
-}
-
-// failureReason returns the label of a failed attempt in metrics, or "" for a successful
-// one. It does not know lost leases.
-func (a *attempt) failureReason() string {
-	switch {
-	case a.err == nil:
-		return ""
 	case a.isReturned:
-		return reasonReturned
+		reason = reasonReturned
+	case failure.makesDead(&a.task):
+		metrics.dead.WithLabelValues(p.Kind).Inc()
+		p.deadLog.Do(func() { // one cause often makes all tasks of a kind dead
+			p.workers.Logger.Error("task is dead; further dead tasks of its kind are not logged for a minute; see `server tasks list`",
+				"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.err)
+		})
 	}
-	if _, ok := errors.AsType[permanent](a.err); ok {
-		return reasonPermanent
-	}
-	if _, ok := errors.AsType[panicError](a.err); ok {
-		return reasonPanic
-	}
-	if _, ok := errors.AsType[postponed](a.err); ok {
-		return reasonPostponed
-	}
-	return reasonError
+	metrics.failures.WithLabelValues(p.Kind, reason).Inc()
 }

@@ -1,6 +1,7 @@
 package taskqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -37,36 +38,48 @@ type ClaimStore interface {
 	Return(ctx context.Context, leases []Lease) (lost []Lease, err error)
 }
 
-// permanent is an error of a handler after which no further attempt is useful.
-type permanent struct{ error }
+// handlerError is the error of a handler that ends its attempt in another way than with a retry.
+type handlerError struct {
+	error
+	reason string        // reasonPermanent, reasonPostponed or reasonPanic
+	wait   time.Duration // of reasonPostponed
+}
 
-func (p permanent) Unwrap() error { return p.error }
+func (e handlerError) Unwrap() error { return e.error }
 
 // Permanent wraps the error of a handler. It makes the task dead without
 // further attempts.
-func Permanent(cause error) error { return permanent{cause} }
-
-// postponed is the error of a handler that made no attempt.
-type postponed struct {
-	error
-	wait time.Duration
-}
-
-func (p postponed) Unwrap() error { return p.error }
+func Permanent(cause error) error { return handlerError{error: cause, reason: reasonPermanent} }
 
 // Postpone wraps the error of a handler that made no attempt, for example
 // because it knows that the receiver refuses calls now. The attempt does not
 // count, and the task returns to its queue after the wait.
-func Postpone(cause error, wait time.Duration) error { return postponed{cause, wait} }
+func Postpone(cause error, wait time.Duration) error {
+	return handlerError{cause, reasonPostponed, wait}
+}
+
+// failureReason returns the reason of the error of a handler, as metrics name it.
+func failureReason(cause error) string {
+	special, _ := errors.AsType[handlerError](cause)
+	return cmp.Or(special.reason, reasonError)
+}
 
 // failedAttempt makes a FailedAttempt of the error of a handler.
 func (b Backoff) failedAttempt(task *Task, cause error) FailedAttempt {
 	attempt := FailedAttempt{Lease: task.Lease(), Err: cause, Wait: b.randomWait(task.Tries + 1)}
-	if p, ok := errors.AsType[postponed](cause); ok {
-		attempt.Wait, attempt.Postponed = p.wait, true
+	switch special, _ := errors.AsType[handlerError](cause); special.reason {
+	case reasonPostponed:
+		attempt.Wait, attempt.Postponed = special.wait, true
+	case reasonPermanent:
+		attempt.Final = true
 	}
-	_, attempt.Final = errors.AsType[permanent](cause)
 	return attempt
+}
+
+// makesDead returns true if the attempt makes a task dead. The parameter task is the task before
+// the attempt.
+func (f *FailedAttempt) makesDead(task *Task) bool {
+	return !f.Postponed && (f.Final || task.Tries+1 >= task.MaxTries)
 }
 
 // Backoff limits the waits between the attempts of a task. The limit doubles

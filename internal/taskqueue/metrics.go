@@ -171,7 +171,7 @@ func (m *tenantMetrics) recordFailure(attempt FailedAttempt, task Task) {
 		reason = reasonPermanent
 	}
 	m.failures.WithLabelValues(reason).Inc()
-	if !attempt.Postponed && (attempt.Final || task.Tries+1 >= task.MaxTries) {
+	if attempt.makesDead(&task) {
 		m.dead.Inc()
 	}
 }

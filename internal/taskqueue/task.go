@@ -114,11 +114,11 @@ type Queue struct {
 	QueueID
 
 	Ordering    Ordering `json:"ordering,omitempty"`
-	Pos         int64    `json:"pos"`            // the last position assigned
-	Scan        int64    `json:"scan"`           // tasks up to this position have been handed out
-	Done        int64    `json:"done"`           // tasks up to this position have ended or left the queue
-	Head        string   `json:"head,omitempty"` // id of the task that an ordered queue waits for; "": none
-	VirtualTime int64    `json:"-"`              // virtual time of stride scheduling: sum of the strides of the tasks handed out
+	Pos         int64    `json:"last_position"`        // the last position assigned
+	Scan        int64    `json:"claimed_position"`     // tasks up to this position have been handed out
+	Done        int64    `json:"finished_position"`    // tasks up to this position have ended or left the queue
+	Head        string   `json:"blocked_by,omitempty"` // id of the task that an ordered queue waits for; "": none
+	VirtualTime int64    `json:"-"`                    // virtual time of stride scheduling: sum of the strides of the tasks handed out
 }
 
 // QueueFilter selects queues that match every field that is not zero.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"laststand/internal/timer"
@@ -68,14 +67,12 @@ func NewWorkers(c Config) *Workers {
 // Run runs tasks until the context ends. It then waits until the attempts under
 // way have ended or their tasks were returned, and returns nil.
 func (w *Workers) Run(ctx context.Context) error {
-	var running errgroup.Group
+	var running sync.WaitGroup
 	for _, p := range w.pools {
-		running.Go(func() error {
-			p.run(ctx)
-			return nil
-		})
+		running.Go(func() { p.run(ctx) })
 	}
-	return running.Wait()
+	running.Wait()
+	return nil
 }
 
 // pool runs the tasks of one kind on a node. One loop claims tasks, and another renews
