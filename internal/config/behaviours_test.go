@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"laststand/internal/eventq"
 )
@@ -95,6 +96,19 @@ games:
 		want.isConfigured = name != "plain"
 		if got := c.Sink(name); got != want {
 			t.Errorf("%s: %+v\nwant %+v", name, got, want)
+		}
+	}
+}
+
+func TestTheRangeOfMaxAgeIsThatOfTheQueue(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	game := c.Games["demo"]
+	for age, isValid := range map[time.Duration]bool{eventq.MaxAgeMS * time.Millisecond: true, (eventq.MaxAgeMS + 1) * time.Millisecond: false} {
+		game.Behaviours.MaxAge = age.String()
+		c.Games["demo"] = game
+		if err := c.ValidateWithoutKeys(); (err == nil) != isValid {
+			t.Errorf("max_age %v: %v", age, err)
 		}
 	}
 }

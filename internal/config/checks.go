@@ -46,8 +46,9 @@ func (f field) check(v *validation) {
 // checks are the functions that the tag check names.
 var checks = map[string]func(c *Config, text string) error{
 	"address":  checkAddress,
-	"audience": checkAudience,
+	"audience": checkPattern(`^[!-~]{1,255}$`, "1 to 255 ASCII characters without spaces"), // names and URLs
 	"database": func(c *Config, text string) error { return c.file.checkSecret(text, ledger.Validate) },
+	"nppa id":  checkPattern(`^[A-Za-z0-9_-]{1,64}$`, "an id or a code that the NPPA issued: 1 to 64 of A-Z a-z 0-9 _ -"),
 	"origin":   func(_ *Config, text string) error { return second(httpserver.ParseOrigin(text)) },
 	"proxy":    func(_ *Config, text string) error { return second(httpserver.ParseTrustedProxies([]string{text})) },
 	"redis":    func(c *Config, text string) error { return c.file.checkSecret(text, redisx.Validate) },
@@ -98,14 +99,15 @@ func checkAddress(_ *Config, address string) error {
 	return nil
 }
 
-// validAudience matches the allowed values of token_audience: names and URLs.
-var validAudience = regexp.MustCompile(`^[!-~]{1,255}$`)
-
-func checkAudience(_ *Config, audience string) error {
-	if !validAudience.MatchString(audience) {
-		return fmt.Errorf("%q is not 1 to 255 ASCII characters without spaces", audience)
+// checkPattern returns a check that a text matches a pattern.
+func checkPattern(pattern, description string) func(*Config, string) error {
+	valid := regexp.MustCompile(pattern)
+	return func(_ *Config, text string) error {
+		if !valid.MatchString(text) {
+			return fmt.Errorf("%q is not %s", text, description)
+		}
+		return nil
 	}
-	return nil
 }
 
 func checkZone(_ *Config, zone string) error {

@@ -79,7 +79,7 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 				" report: [online, answer], sink: {type: mail, url: \"ftp://x\", format: xml}}}}",
 			[]string{
 				"behaviours.max_len:", "behaviours.overflow:", "behaviours.batch.max_size:", "behaviours.batch.flush_interval:",
-				`behaviours.max_age: "4m" is over 2m55s: an attempt to send takes up to 5s, and the server never sends a behaviour older than 3 minutes`,
+				`behaviours.max_age: "4m" is not a duration between 1ms and 2m55s`,
 				"behaviours.rate.per_second:", "behaviours.rate.burst:", `behaviours.report: "answer" is not supported; use one of [online offline match_start match_end]`,
 				`behaviours.sink.type: "mail" is not supported; use one of [file webhook nppa]`, "behaviours.sink.url:", "behaviours.sink.format:",
 			},
@@ -96,8 +96,8 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 			"behaviours that wait too long",
 			"games: {a: {behaviours: {max_age: 176s}}, b: {behaviours: {batch: {flush_interval: 30s}, max_age: 30s}}, c: {behaviours: {batch: {flush_interval: 1us}, rate: {per_second: .nan}}}}",
 			[]string{
-				`games.a.behaviours.max_age: "176s" is over 2m55s`, `games.b.behaviours.batch.flush_interval: "30s" is not less than max_age`,
-				`games.c.behaviours.batch.flush_interval: "1us" is not a duration of at least 1ms`, "games.c.behaviours.rate.per_second: NaN",
+				`games.a.behaviours.max_age: "176s" is not a duration between 1ms and 2m55s`, `games.b.behaviours.batch.flush_interval: "30s" is not less than max_age`,
+				`games.c.behaviours.batch.flush_interval: "1us" is not a duration between 1ms and 2m55s`, "games.c.behaviours.rate.per_second: NaN",
 			},
 		},
 		{
@@ -112,8 +112,8 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 				"file.behaviours.sink.max_file_mib: -1", "file.behaviours.sink.max_files: 1001", "file.behaviours.sink.url: a sink of type file does not have this key",
 				"file.behaviours.sink.secret_file:", "file.behaviours.sink.format:", "file.behaviours.sink.allow_private:", "file.behaviours.sink.app_id:",
 				"file.behaviours.sink.biz_id:", "file.behaviours.sink.test_code:",
-				"hook.behaviours.sink.url: a sink of type webhook needs a URL", "hook.behaviours.sink.path: a sink of type webhook does not have this key", "hook.behaviours.sink.app_id:",
-				"bare.behaviours.sink.app_id:", "bare.behaviours.sink.biz_id:", "bare.behaviours.sink.secret_file: a sink of type nppa needs a file with the key",
+				"hook.behaviours.sink.url: a sink of type webhook needs this key", "hook.behaviours.sink.path: a sink of type webhook does not have this key", "hook.behaviours.sink.app_id:",
+				"bare.behaviours.sink.app_id:", "bare.behaviours.sink.biz_id:", "bare.behaviours.sink.secret_file: a sink of type nppa needs this key",
 				`nppa.behaviours.report: "match_end" is not supported; use one of [online offline]`, "nppa.behaviours.sink.app_id:", "nppa.behaviours.sink.biz_id:",
 				"nppa.behaviours.sink.test_code:", "nppa.behaviours.sink.format:", "nppa.behaviours.sink.secret_file: the file cannot be read",
 				"games.two.behaviours.sink.path: log/y/../x is the file of game one",

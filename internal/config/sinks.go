@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,20 +30,20 @@ type Sink struct {
 	MaxFiles int `yaml:"max_files,omitempty" sinks:"file" range:"1..1000"`
 
 	// For type webhook: URL that the sink posts to; required. For type nppa: URL of its interface. Empty: the official URL.
-	URL string `yaml:"url,omitempty" sinks:"webhook nppa" check:"url" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
+	URL string `yaml:"url,omitempty" sinks:"webhook nppa" required:"webhook" check:"url" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
 	// For types webhook and nppa: file with the keys that sign the reports, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty for a webhook: the server generates a key. Required for nppa.
-	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" allowed:"a path, credential:NAME"`
+	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" required:"nppa" allowed:"a path, credential:NAME"`
 	// For type webhook: format of the requests. Empty: standard-webhooks.
 	Format string `yaml:"format,omitempty" sinks:"webhook" oneof:"standard-webhooks, cloudevents-batch"`
 	// For types webhook and nppa: whether the sink may connect to addresses in private networks. The default is false.
 	AllowPrivate bool `yaml:"allow_private,omitempty" sinks:"webhook nppa"`
 
 	// For type nppa, required: id that the NPPA issued to the company.
-	AppID string `yaml:"app_id,omitempty" sinks:"nppa" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	AppID string `yaml:"app_id,omitempty" sinks:"nppa" required:"nppa" check:"nppa id" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
 	// For type nppa, required: id that the NPPA issued to the game.
-	BizID string `yaml:"biz_id,omitempty" sinks:"nppa" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	BizID string `yaml:"biz_id,omitempty" sinks:"nppa" required:"nppa" check:"nppa id" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
 	// For type nppa: code of a test in the NPPA's portal. The sink then reports to the test system. Empty: the sink reports to the production system.
-	TestCode string `yaml:"test_code,omitempty" sinks:"nppa" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	TestCode string `yaml:"test_code,omitempty" sinks:"nppa" check:"nppa id" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
 
 	isConfigured bool // the game has a section behaviours
 }
@@ -71,40 +70,18 @@ func (s *Sink) reportableTypes() []string {
 	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 }
 
+// validate adds an error for each key that this type of sink does not have, and for each that it
+// requires and lacks.
 func (s *Sink) validate(prefix string, errs *validationErrors) {
 	isKnown := slices.Contains([]string{SinkFile, SinkWebhook, SinkNPPA}, s.Type)
 	for field, value := range reflect.ValueOf(*s).Fields() {
-		types, isLimited := field.Tag.Lookup("sinks")
-		if isLimited && !value.IsZero() && isKnown && !strings.Contains(types, s.Type) {
-			key, _ := yamlKey(field)
+		key, _ := yamlKey(field)
+		switch types, isLimited := field.Tag.Lookup("sinks"); {
+		case isLimited && !value.IsZero() && isKnown && !strings.Contains(types, s.Type):
 			errs.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, key, s.Type)
+		case value.IsZero() && isKnown && strings.Contains(field.Tag.Get("required"), s.Type):
+			errs.addf("%s%s: a sink of type %s needs this key; set it", prefix, key, s.Type)
 		}
-	}
-	switch s.Type {
-	case SinkWebhook:
-		if s.URL == "" {
-			errs.addf("%surl: a sink of type webhook needs a URL", prefix)
-		}
-	case SinkNPPA:
-		s.validateNPPA(prefix, errs)
-	}
-}
-
-// nppaID matches the ids and test codes that the NPPA issues.
-var nppaID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-func (s *Sink) validateNPPA(prefix string, errs *validationErrors) {
-	if !nppaID.MatchString(s.AppID) {
-		errs.addf("%sapp_id: %q is not an id; use the id that the NPPA issued to the company", prefix, s.AppID)
-	}
-	if !nppaID.MatchString(s.BizID) {
-		errs.addf("%sbiz_id: %q is not an id; use the id that the NPPA issued to the game", prefix, s.BizID)
-	}
-	if s.TestCode != "" && !nppaID.MatchString(s.TestCode) {
-		errs.addf("%stest_code: %q is not a test code; use the code that the portal shows when a test starts", prefix, s.TestCode)
-	}
-	if s.SecretFile == "" {
-		errs.addf("%ssecret_file: a sink of type nppa needs a file with the key that the NPPA issued", prefix)
 	}
 }
 

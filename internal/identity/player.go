@@ -41,22 +41,6 @@ type Players interface {
 	Player(ctx context.Context, game, id string) (Player, error)
 }
 
-// Accounts stores the accounts of guests, and erases players.
-type Accounts interface {
-	// LinkAccount links an account to a guest: tokens of the account then belong to the
-	// guest. It may be repeated. If the account has its own player without results,
-	// LinkAccount deletes that player. It returns ErrAccountTaken if the account is
-	// linked to another guest, is itself a guest or has results of its own, or if the
-	// guest has another account. It returns ErrBadAccount for an erased account,
-	// ErrNotGuest if the player is not a guest, or ErrNotFound.
-	LinkAccount(ctx context.Context, game, guest, account string) error
-	// UnlinkAccount unlinks the account of a guest. The parameter id is the guest's or
-	// the account's. It returns ErrNoAccount if the guest has no account.
-	UnlinkAccount(ctx context.Context, game, id string) (account string, err error)
-	// Erase deletes a player with its devices and account, or returns ErrNotFound.
-	Erase(ctx context.Context, game, player string) error
-}
-
 // Devices stores the device secrets of guests, as hashes. A guest whose tokens are
 // revoked has no device any more.
 type Devices interface {

@@ -11,8 +11,6 @@ import (
 	"laststand/internal/identity"
 )
 
-var _ identity.Accounts = (*Accounts)(nil)
-
 // Accounts links accounts of an operator's login service to guests, and erases players.
 type Accounts struct {
 	*database
@@ -66,7 +64,11 @@ type accountLink struct {
 	game, guest, account string
 }
 
-// LinkAccount implements identity.Accounts.
+// LinkAccount links an account to a guest: tokens of the account then belong to the guest. It may
+// be repeated. If the account has its own player without results, LinkAccount deletes that player.
+// Errors are identity.ErrAccountTaken if the account is linked to another guest, is itself a guest
+// or has results, or if the guest has another account, ErrBadAccount for an erased account,
+// ErrNotGuest and ErrNotFound.
 func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) error {
 	err := inAccessChange(ctx, a.database, func(c *accessChange) error {
 		return accountLink{c, game, guest, account}.apply(ctx)
@@ -165,7 +167,8 @@ func (link accountLink) retirePlayer(ctx context.Context) {
 
 const deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND subject = $2 AND player = $3`
 
-// UnlinkAccount implements identity.Accounts. It also ends the sessions of the account's tokens.
+// UnlinkAccount unlinks the account of a guest, and ends the sessions of its tokens. id is the
+// guest's or the account's. The error is identity.ErrNoAccount if the guest has no account.
 func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	err = inAccessChange(ctx, a.database, func(c *accessChange) error {
 		subjects := c.subjectIDs(ctx, game, id)
