@@ -14,16 +14,6 @@ func registerBuildInfo(registry prometheus.Registerer, b build) {
 	metric.For(registry, "laststand_").With(labels).GaugeFunc("build_info", "Always 1. The labels are the version, the Go version and the commit of the server.", func() float64 { return 1 })
 }
 
-// newUnreplicatedWinsCounter counts the winners of buzzer questions that the server announced
-// before a replica had the answer.
-func newUnreplicatedWinsCounter(r prometheus.Registerer) func() {
-	return metric.For(r, "laststand_match_").Counter("unreplicated_wins_total", "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.").Inc
-}
-
-func registerTimerMetrics(r prometheus.Registerer, w *timer.Wheel) {
-	r.MustRegister(timerMetrics{w})
-}
-
 // timerMetrics is the Prometheus collector of a timing wheel. It reads the statistics of the
 // wheel once per scrape.
 type timerMetrics struct{ wheel *timer.Wheel }

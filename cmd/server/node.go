@@ -108,7 +108,7 @@ func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, met
 	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: timer.New(timer.Config{}), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
-	registerTimerMetrics(n.registry, n.wheel)
+	n.registry.MustRegister(timerMetrics{n.wheel})
 	n.taskNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: &n.taskSignal, Registry: n.registry})
 	var err error
 	if n.tracing, err = newTracing(ctx, n); err != nil {
@@ -199,6 +199,9 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		}
 	}
 	n.stopServingPlayers(systemd)
 	stopMatchTasks()
@@ -209,7 +212,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopLedgerTasks()
 	stopMaintenanceTasks()
 	stopSupervisor()
-	return errors.Join(ignoreServerClosed(err), n.operators.Close())
+	return errors.Join(err, n.operators.Close())
 }
 
 // leaderboardsTimeout is the maximum time that a starting node waits for its leaderboards. An
@@ -253,11 +256,4 @@ func (n *node) stopServingPlayers(systemd supervisor) {
 	if err := n.players.Shutdown(ctx); err != nil {
 		n.log.Warn("HTTP shutdown timed out; requests were aborted", "error", err)
 	}
-}
-
-func ignoreServerClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }

@@ -19,6 +19,7 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
+	"laststand/internal/metric"
 	"laststand/internal/nickname"
 	"laststand/internal/ops"
 	"laststand/internal/redisstore"
@@ -94,7 +95,8 @@ func (n *node) createLeaderboards() {
 
 func (n *node) createMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined)
-	matches.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry))
+	unreplicatedWins := metric.For(n.registry, "laststand_match_").Counter("unreplicated_wins_total", "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.")
+	matches.ConfirmByReplica(n.redis.HasReplicas, unreplicatedWins.Inc)
 	n.matches = matches
 	tickets := redisstore.NewLobby(n.redis.Pipelined)
 	n.engine = match.New(match.Config{

@@ -41,7 +41,7 @@ func (r *Registry) CheckHost(ctx context.Context, claims Claims) error {
 // the session, and id is its player or host. CheckActive reads only this node's memory.
 // Its errors are those of Verify and Ensure.
 func (r *Registry) CheckActive(claims Claims, id string) error {
-	if !r.hasKey(claims) {
+	if _, hasKey := r.keys().find(claims.Game, claims.KeyID); !hasKey {
 		return ErrTokenKey
 	}
 	if claims.missedReads != r.Revocations.missedReads.Load() {

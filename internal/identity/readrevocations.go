@@ -31,12 +31,6 @@ func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocation
 // Wake makes Run read changes immediately. It does not block.
 func (r *Revocations) Wake() { timer.Wake(r.wakeRequested) }
 
-// readAllAgain makes Run read all revocations and keys immediately.
-func (r *Revocations) readAllAgain() {
-	r.mustReadAll.Store(true)
-	r.Wake()
-}
-
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
 func (r *Revocations) Run(ctx context.Context) error {
 	timer.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, timer.LogFailures(r.Logger, "bans and revocations read", func(ctx context.Context) error {

@@ -52,7 +52,8 @@ func (r *Registry) Run(ctx context.Context) error {
 // HoldTTL.
 func (r *Registry) LedgerWentBack(at int64) {
 	r.holdsUntil.Store(at + HoldTTL.Milliseconds())
-	r.Revocations.readAllAgain()
+	r.Revocations.mustReadAll.Store(true)
+	r.Revocations.Wake()
 	for _, view := range r.replicator.views {
 		view.markOutdated(causeWentBack)
 	}

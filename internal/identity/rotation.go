@@ -100,9 +100,3 @@ func (t *Tokens) reloadLocked(ctx context.Context, configured map[string][]Key) 
 	t.current.Store(&keys)
 	return nil
 }
-
-// hasKey returns true if the key that signed a token still exists.
-func (t *Tokens) hasKey(claims Claims) bool {
-	_, found := t.keys().find(claims.Game, claims.KeyID)
-	return found
-}

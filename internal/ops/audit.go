@@ -40,9 +40,10 @@ const (
 	auditIncomplete  = "incomplete"   // the entry was written, but could not be completed
 )
 
-func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
-	return metric.For(r, "laststand_admin_").CountersOf("audit_total", "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
+func newAuditor(config Config) auditor {
+	outcomes := metric.For(config.Registry, "laststand_admin_").CountersOf("audit_total", "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
 		"outcome", auditDone, auditRefused, auditFailed, auditWriteFailed, auditIncomplete)
+	return auditor{config.Audit, outcomes, config.IsStoreDown, config.Logger}
 }
 
 // auditor writes the audit log and lists its entries.

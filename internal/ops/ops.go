@@ -53,7 +53,7 @@ type api struct {
 }
 
 func newAPI(config Config) *api {
-	return &api{config, auditor{config.Audit, newAuditCounter(config.Registry), config.IsStoreDown, config.Logger}}
+	return &api{config, newAuditor(config)}
 }
 
 // New returns the handler of the operators' listener. /metrics, /healthz and /readyz need no token;

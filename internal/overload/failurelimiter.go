@@ -46,8 +46,9 @@ func NewFailureLimiter(rules FailureLimiter) *FailureLimiter {
 	if rules.PerAddress == nil {
 		return nil
 	}
-	rules.known = newKnownSecrets(rules.PerAddress)
-	rules.running, _ = lru.New[Key, chan struct{}](defaultMaxKeys) // fails only for a size below 1
+	rules.known.rule = rules.PerAddress
+	rules.known.expiries, _ = lru.New[Attempt, time.Time](defaultMaxKeys) // both fail only for a size below 1
+	rules.running, _ = lru.New[Key, chan struct{}](defaultMaxKeys)
 	return &rules
 }
 
@@ -161,11 +162,6 @@ const knownSecretTTL = 24 * time.Hour
 type knownSecrets struct {
 	rule     *Rule                          // its shared store has the secrets of all nodes
 	expiries *lru.Cache[Attempt, time.Time] // no Attempt has a Player
-}
-
-func newKnownSecrets(rule *Rule) knownSecrets {
-	expiries, _ := lru.New[Attempt, time.Time](defaultMaxKeys) // fails only for a size below 1
-	return knownSecrets{rule, expiries}
 }
 
 // has returns true if this node knows that an attempt's secret is right for its address.

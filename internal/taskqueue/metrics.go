@@ -99,21 +99,6 @@ func (m *maintenanceMetrics) setBacklogs(backlogs []Backlog) {
 	}
 }
 
-// The results of laststand_tasks_notifications_total.
-const (
-	notificationSent     = "sent"     // to the other nodes
-	notificationReceived = "received" // from another node
-	notificationLost     = "lost"     // messages of other nodes may be lost, so all workers polled
-	notificationDropped  = "dropped"  // not sent, because more than maxPendingKinds were pending
-	notificationFailed   = "failed"   // not sent, because the call failed
-)
-
-func newNotificationCounter(r prometheus.Registerer) *prometheus.CounterVec {
-	return metric.For(r, metricPrefix).CountersOf("notifications_total",
-		"Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
-		"result", notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed)
-}
-
 // The limits that a poll can reach, which are values of the label bound of
 // laststand_game_tasks_poll_refusals_total.
 const (

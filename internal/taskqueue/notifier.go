@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/metric"
 	"laststand/internal/timer"
 )
 
@@ -88,6 +89,15 @@ type CrossNodeNotifier struct {
 	pending map[string]bool // kinds to publish
 }
 
+// The results of laststand_tasks_notifications_total.
+const (
+	notificationSent     = "sent"     // to the other nodes
+	notificationReceived = "received" // from another node
+	notificationLost     = "lost"     // messages of other nodes may be lost, so all workers polled
+	notificationDropped  = "dropped"  // not sent, because more than maxPendingKinds were pending
+	notificationFailed   = "failed"   // not sent, because the call failed
+)
+
 const (
 	publishInterval = 50 * time.Millisecond // pause between two calls of Publish
 	publishTimeout  = 2 * time.Second       // time limit of one call of Publish
@@ -98,7 +108,10 @@ const (
 // Run, but remembers kinds. The caller may set Publish until Run.
 func NewCrossNodeNotifier(c CrossNodeConfig) *CrossNodeNotifier {
 	return &CrossNodeNotifier{
-		CrossNodeConfig: c, notifications: newNotificationCounter(c.Registry), publishRequested: make(chan struct{}, 1), pending: map[string]bool{},
+		CrossNodeConfig: c, publishRequested: make(chan struct{}, 1), pending: map[string]bool{},
+		notifications: metric.For(c.Registry, metricPrefix).CountersOf("notifications_total",
+			"Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
+			"result", notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed),
 	}
 }
 

@@ -68,7 +68,7 @@ func NewTenantQueue(c TenantConfig) *TenantQueue {
 	metrics := newTenantMetrics(c.Registry)
 	return &TenantQueue{
 		store: c.Store, claims: c.Claims, batcher: NewBatcher(c.Store), metrics: metrics,
-		polls:   newPolls(c.Notifier, metrics.waiting),
+		polls:   &polls{notifier: c.Notifier, gauge: metrics.waiting, perGame: map[string]int{}, byKind: map[string]*kindPolls{}},
 		backoff: Backoff{First: time.Second, Max: 10 * time.Minute},
 		closed:  make(chan struct{}),
 	}

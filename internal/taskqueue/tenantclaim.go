@@ -129,10 +129,6 @@ type kindPolls struct {
 	waiting  int           // how many polls wait; the mutex of polls guards it
 }
 
-func newPolls(notifier *Notifier, gauge prometheus.Gauge) *polls {
-	return &polls{notifier: notifier, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
-}
-
 // register registers a poll of a stored kind that will wait for notified, until unregister.
 // If a limit is reached, it registers nothing and returns the limit, which is "" otherwise.
 func (p *polls) register(game, kind string) (notified chan struct{}, unregister func(), limit string) {
