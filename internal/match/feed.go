@@ -24,7 +24,7 @@ func (f numberedFrames) indexAfter(seq int64) int {
 }
 
 func encodeFrames(pushes []protocol.NumberedPush, first int64) numberedFrames {
-	f := numberedFrames{firstSeq: first}
+	f := numberedFrames{firstSeq: first, encoded: make([][]byte, 0, len(pushes))}
 	for i, push := range pushes {
 		f.encoded = append(f.encoded, push.Frame(first+int64(i)))
 	}

@@ -34,9 +34,12 @@ type NumberedPush struct{ Head, Tail string }
 
 // EncodeNumberedPush encodes a push of a match, without its number.
 func EncodeNumberedPush(match, messageType string, data any) NumberedPush {
-	head := AppendJSONText([]byte(`{"type":`), messageType)
+	var buffer [256]byte // most heads and tails fit into it
+	head := AppendJSONText(append(buffer[:0], `{"type":`...), messageType)
 	head = append(AppendJSONText(append(head, `,"match":`...), match), `,"seq":`...)
-	return NumberedPush{Head: string(head), Tail: `,"data":` + string(EncodeJSON(data)) + `}`}
+	push := NumberedPush{Head: string(head)}
+	push.Tail = string(append(appendData(append(buffer[:0], `,"data":`...), data), '}'))
+	return push
 }
 
 // Frame returns the frame of the push with the number seq.
@@ -71,7 +74,7 @@ type fastEncoder interface {
 	appendJSON(dst []byte) []byte
 }
 
-var _, _ fastEncoder = Answered{}, Own{}
+var _, _, _ fastEncoder = Answered{}, AnswerSeen{}, Own{}
 
 // appendData appends a message of this package as JSON to dst.
 func appendData(dst []byte, data any) []byte {
@@ -104,6 +107,11 @@ func (a Answered) appendJSON(dst []byte) []byte {
 		dst = strconv.AppendBool(append(dst, `,"first":`...), *a.First)
 	}
 	return append(dst, '}')
+}
+
+func (a AnswerSeen) appendJSON(dst []byte) []byte {
+	dst = appendInt(append(dst, `{"question":`...), int64(a.Question))
+	return append(AppendJSONText(append(dst, `,"player":`...), a.Player), '}')
 }
 
 func (o Own) appendJSON(dst []byte) []byte {

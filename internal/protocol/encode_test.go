@@ -60,7 +60,7 @@ func TestFastEncodersAgreeWithStandardEncoder(t *testing.T) {
 			Question: own.Question, At: number.Draw(t, "at"), ElapsedMS: own.Points,
 			Correct: rapid.Ptr(flag, true).Draw(t, "right"), First: rapid.Ptr(flag, true).Draw(t, "first"),
 		}
-		for _, message := range []any{own, answered} {
+		for _, message := range []any{own, answered, AnswerSeen{Question: own.Question, Player: own.Match}} {
 			if got, want := string(appendData([]byte("before"), message)), "before"+string(EncodeJSON(message)); got != want {
 				t.Fatalf("%s, want %s", got, want)
 			}

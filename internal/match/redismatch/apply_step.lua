@@ -15,8 +15,8 @@
 --       21 that of the tombstone (ms), 22 how many keys stay until the match is settled,
 --       23 number of pushes, 24… head and tail of each push around its number, then field,
 --       value, … of the new state
--- Returns {'applied', number of the first push, version after the step, nodes}, also for a
--- repeated attempt; else {'moved_on'}, {'abandoned'} or {'gone'}.
+-- Returns the text 'applied', number of the first push, version after the step, nodes, also
+-- for a repeated attempt; else 'moved_on', 'abandoned' or 'gone'.
 local match, log, due, seq_key, answers, totals = unpack(KEYS, 1, 6)
 local id, attempt, old_phase, old_question, old_version, seen_version, node, written, min_version, due_at = unpack(ARGV, 1, 10)
 local player, answer_field, record, sums = unpack(ARGV, 11, 14)
@@ -24,21 +24,21 @@ local closed_ttl, opened_ttl, counts_ttl, end_at, result, end_ttl, tombstone_ttl
 
 local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version', 'step_version', 'nodes', 'w|' .. node)
 if not m[1] then
-  return {'gone'}
+  return 'gone'
 end
 if m[3] == attempt then
-  return {'applied', m[4], m[7], m[8] or ''}
+  return string.format('applied %s %s %s', m[4], m[7], m[8] or '')
 end
 if tonumber(m[6]) < tonumber(seen_version) or tonumber(m[9] or 0) < tonumber(written) then
-  return {'abandoned'}
+  return 'abandoned'
 end
 if m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version then
-  return {'moved_on'}
+  return 'moved_on'
 end
 
 if player ~= '' then
   if redis.call('HSETNX', answers, answer_field, record) == 0 then
-    return {'moved_on'} -- after a fail-over, versions can repeat
+    return 'moved_on' -- after a fail-over, versions can repeat
   end
   local ttl = redis.call('HSET', totals, player, sums) == 1 and redis.call('PTTL', match) or 0
   if ttl > 0 then -- the player's first answer: the keys may be new
@@ -98,4 +98,4 @@ if result == '' and end_at ~= '0' then -- the match is over and leaves no result
 else
   redis.call('HSET', seq_key, id, seq, id .. '|v', version)
 end
-return {'applied', first_push, version, m[8] or ''}
+return string.format('applied %.0f %.0f %s', first_push, version, m[8] or '')

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"laststand/internal/match"
-	"laststand/internal/redisx"
 )
 
 // closedFirstTTLMS is how long the key first of a question is stored after the
@@ -21,12 +22,11 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
-	values, err := applyStepScript.Run(ctx, m.scripterForSize(step.Large), keyNames, args...).Slice()
+	reply, err := applyStepScript.Run(ctx, m.scripterForSize(step.Large), keyNames, args...).Text()
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
-	reply := redisx.Reply(values)
-	switch reply.Text(0) {
+	switch reply {
 	case "gone":
 		return match.StepResult{}, match.ErrNotFound
 	case "abandoned":
@@ -34,7 +34,14 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	case "moved_on":
 		return match.StepResult{}, nil
 	}
-	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: splitNodes(reply.Text(3))}, nil
+	applied := strings.Fields(reply)
+	firstSeq, _ := strconv.ParseInt(applied[1], 10, 64) // the script writes whole numbers
+	version, _ := strconv.ParseInt(applied[2], 10, 64)
+	result := match.StepResult{Applied: true, FirstSeq: firstSeq, Version: version}
+	if len(applied) > 3 {
+		result.Nodes = applied[3:]
+	}
+	return result, nil
 }
 
 // stepKeys are the KEYS of a step, see apply_step.lua, and the index of those of the last step
@@ -72,7 +79,7 @@ func stepArgs(step match.Step, endAt int) ([]any, error) {
 	closedTTLMS, openedTTLMS := firstTTLs(step)
 	args := make([]any, 0, 48)
 	args = append(args, step.Match, step.ID, string(step.From.Phase), step.From.Question, step.Version, seen.Version, seen.Node, seen.Written, minVersion, dueAtArg(step))
-	args = append(args, answerArgs(step.Answer)...)
+	args = appendAnswer(args, step.Answer)
 	args = append(args, closedTTLMS, openedTTLMS, countsTTL(step), endAt, result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes))
 	for _, push := range step.Pushes {
 		args = append(args, push.Head, push.Tail)
@@ -92,13 +99,13 @@ func stepArgs(step match.Step, endAt int) ([]any, error) {
 	return args, nil
 }
 
-// answerArgs are the ARGV of the answer of a step, all empty without one.
-func answerArgs(answer *match.StepAnswer) []any {
+// appendAnswer appends the ARGV of the answer of a step, all empty without one.
+func appendAnswer(args []any, answer *match.StepAnswer) []any {
 	if answer == nil {
-		return []any{"", "", "", ""}
+		return append(args, "", "", "", "")
 	}
 	record := answer.Record
-	return []any{record.Player, answerField(record.Question, record.Player), appendPoints(encodeRecord(answer.ID, record), record.Points), encodeTotals(answer.Totals)}
+	return append(args, record.Player, answerField(record.Question, record.Player), appendPoints(encodeRecord(answer.ID, record), record.Points), encodeTotals(answer.Totals))
 }
 
 // dueAtArg is the new deadline of a match, "" if the step only accepts an answer.
