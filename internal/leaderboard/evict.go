@@ -77,30 +77,29 @@ func (d *dayMaintainer) evictSlice(ctx context.Context, cfg Config, state BoardS
 func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state BoardSetState, window Window) (Transaction, error) {
 	boards := state.Rolling[window]
 	unserved := boards.unservedIndex()
-	slice, err := d.readDaySlice(ctx, cfg, state, boards.FirstDays[unserved], boards.Cursor[unserved])
+	day := boards.FirstDays[unserved]
+	slice, err := d.readDaySlice(ctx, cfg, state, day, boards.Cursor[unserved])
 	if err != nil {
 		return Transaction{}, err
 	}
-	board := Board{slice.kind, RollingSpan(window, unserved)}
-	requests := []EntryRequest{{Board: board}}
-	for _, entry := range slice.members {
-		requests[0].IDs = append(requests[0].IDs, entry.ID)
-	}
+	board, dayBoard := Board{slice.kind, RollingSpan(window, unserved)}, Board{slice.kind, day}
+	requests := []EntryRequest{{board, slice.ids}, {dayBoard, slice.ids}}
 	results, err := d.store.ReadEntries(ctx, state.BoardSet, requests)
 	if err != nil {
 		return Transaction{}, err
 	}
 	eviction := &planner{cfg: cfg, plannedAt: d.now(), state: state, entries: foundEntries(requests, results)}
 	eviction.reserveWrites(0)
-	for _, entry := range slice.members {
-		after := eviction.entries[entryKey{board, entry.ID}]
-		after.ID, after.Aggregates = entry.ID, after.Aggregates.Sub(entry.Aggregates)
-		if !after.Aggregates.isPossible() {
-			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, entry.ID, board.Span)
+	for _, id := range slice.ids {
+		evicted, exists := eviction.entries[entryKey{dayBoard, id}]
+		after := eviction.entries[entryKey{board, id}]
+		after.ID, after.Aggregates = id, after.Aggregates.Sub(evicted.Aggregates)
+		if !exists || !after.Aggregates.isPossible() {
+			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, id, board.Span)
 		}
 		eviction.setEntry(board, after)
 	}
-	boards.Cursor[unserved] += int64(len(slice.members))
+	boards.Cursor[unserved] += int64(len(slice.ids))
 	if slice.isLast {
 		boards = boards.withDayEvicted(state.Watermark.Day, window.Days())
 	}
@@ -113,12 +112,12 @@ func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state Boar
 // daySlice holds the entries of a day that are evicted next. They are of one kind. isLast
 // means that the day has no entry after them.
 type daySlice struct {
-	kind    Kind
-	members []BoardEntry
-	isLast  bool
+	kind   Kind
+	ids    []string
+	isLast bool
 }
 
-// readDaySlice reads the entries of a day to evict next. The cursor is the number of entries
+// readDaySlice reads which entries of a day to evict next. The cursor is the number of entries
 // evicted before, of all kinds, players first. An empty day has an empty last slice. Boards
 // of the day whose size differs from that of their ranking are corrupt.
 func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state BoardSetState, day string, cursor int64) (daySlice, error) {
@@ -135,11 +134,11 @@ func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state Boar
 		}
 		limit := min(size-cursor, int64(maxEvictionWrites/cfg.writesPerEntry()))
 		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{kind, day}, Order: cfg.RankingOrder(ByValue)}
-		members, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, cursor, int(limit))
-		if err == nil && int64(len(members)) != limit {
-			err = fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, day, len(members), limit, cursor)
+		ids, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, cursor, int(limit))
+		if err == nil && int64(len(ids)) != limit {
+			err = fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, day, len(ids), limit, cursor)
 		}
-		return daySlice{kind, members, limit == remaining}, err
+		return daySlice{kind, ids, limit == remaining}, err
 	}
 	return daySlice{isLast: true}, nil
 }

@@ -209,7 +209,7 @@ func (m *memoryStore) entriesIn(boardSet BoardSet, requests []EntryRequest) []En
 	return results
 }
 
-func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]BoardEntry, error) {
+func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]string, error) {
 	err := m.lock("ReadMembers")
 	defer m.mu.Unlock()
 	if err != nil {
@@ -223,12 +223,12 @@ func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingI
 	members := slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
 		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b))
 	})
-	var entries []BoardEntry
+	var ids []string
 	for _, member := range members[min(int(from), len(members)):min(int(from)+limit, len(members))] {
 		_, id, _ := strings.Cut(member, ":")
-		entries = append(entries, stored.boards[rankingID.Board][id])
+		ids = append(ids, id)
 	}
-	return entries, nil
+	return ids, nil
 }
 
 func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Order, requests []EntryRequest) (Inspection, error) {

@@ -123,9 +123,9 @@ type EntryResult struct {
 type EntryStore interface {
 	// ReadEntries answers requests, in their order, in one round trip.
 	ReadEntries(ctx context.Context, boardSet BoardSet, requests []EntryRequest) ([]EntryResult, error)
-	// ReadMembers returns up to limit adjacent entries of a ranking, starting at the index
-	// from, which counts from 0. Callers pass an order that ranks every entry.
-	ReadMembers(ctx context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]BoardEntry, error)
+	// ReadMembers returns the ids of up to limit adjacent entries of a ranking, starting at the
+	// index from, which counts from 0. Callers pass an order that ranks every entry.
+	ReadMembers(ctx context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]string, error)
 	// Inspect reads, at one moment, the progress, the requested entries, and each
 	// entry's key in every ranking that has it. ErrStale means that the board set is
 	// lost, corrupt or being loaded.

@@ -90,8 +90,8 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 			end := min(from+500, 1234)
-			if len(got) != int(end-from) || got[0] != entries[1233-from] || got[len(got)-1] != entries[1234-end] {
-				t.Fatalf("members from %d: %d, %+v to %+v", from, len(got), got[0], got[len(got)-1])
+			if len(got) != int(end-from) || got[0] != entries[1233-from].ID || got[len(got)-1] != entries[1234-end].ID {
+				t.Fatalf("members from %d: %d, %s to %s", from, len(got), got[0], got[len(got)-1])
 			}
 		}
 		if got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), 1234, 500); err != nil || len(got) != 0 {

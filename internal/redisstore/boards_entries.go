@@ -2,13 +2,12 @@ package redisstore
 
 import (
 	"context"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
-
-var membersScript = newScript("board_members")
 
 // ReadEntries implements leaderboard.EntryStore. It reads the boards one after the other,
 // not at one moment. If a board changes between the reads, a later Commit that expects the old
@@ -34,18 +33,10 @@ func (s *Boards) ReadEntries(ctx context.Context, boardSet leaderboard.BoardSet,
 }
 
 // ReadMembers implements leaderboard.EntryStore.
-func (s *Boards) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, rankingID leaderboard.RankingID, from int64, limit int) ([]leaderboard.BoardEntry, error) {
-	keys := keysFor(boardSet, rankingID.Board)
-	values, err := membersScript.Run(ctx, s.rdb, []string{keys.rankingKey(rankingID.Order), keys.entriesKey()}, from, from+int64(limit)-1).Slice()
-	if err != nil {
-		return nil, wrap("read leaderboard entries", err)
+func (s *Boards) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, rankingID leaderboard.RankingID, from int64, limit int) ([]string, error) {
+	ids, err := s.rdb.ZRange(ctx, keysFor(boardSet, rankingID.Board).rankingKey(rankingID.Order), from, from+int64(limit)-1).Result()
+	for i, member := range ids {
+		_, ids[i], _ = strings.Cut(member, ":")
 	}
-	reply := newReply(values)
-	var entries []leaderboard.BoardEntry
-	for len(reply.values) > 0 && reply.err() == nil {
-		if id, packed := reply.text(), reply.text(); packed != "" {
-			entries = append(entries, reply.entry(id, packed))
-		}
-	}
-	return entries, reply.err()
+	return ids, wrap("read leaderboard members", err)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/redisx"
 )
 
 var inspectScript = newScript("board_inspect")
@@ -34,34 +35,37 @@ func (s *Boards) Inspect(
 	if err != nil {
 		return leaderboard.Inspection{}, fmt.Errorf("inspect leaderboards: %w", err)
 	}
-	reply := newReply(values)
-	inspection := leaderboard.Inspection{Progress: reply.progress()}
-	for _, request := range requests {
-		inspection.Boards = append(inspection.Boards, reply.subReply().board(orders, request.IDs))
+	reply := redisx.Reply(values)
+	inspection := leaderboard.Inspection{Boards: make([]leaderboard.InspectedBoard, len(requests))}
+	inspection.Progress, err = parseProgress(reply.Text(0))
+	for i := 0; i < len(requests) && err == nil; i++ {
+		inspection.Boards[i], err = parseBoard(reply.List(1+i), orders, requests[i].IDs)
 	}
-	return inspection, reply.err()
+	return inspection, err
 }
 
-// board parses what board_inspect.lua returned for one board.
-func (r *reply) board(orders []leaderboard.Order, ids []string) leaderboard.InspectedBoard {
-	board := leaderboard.InspectedBoard{BoardSize: r.number(), RankedCounts: map[leaderboard.Order]int64{}}
-	packedEntries := r.listWithLength(len(ids))
-	keys := map[leaderboard.Order][]any{}
-	for _, order := range orders {
-		board.RankedCounts[order], keys[order] = r.number(), r.listWithLength(len(ids))
+// parseBoard parses what board_inspect.lua returned for one board.
+func parseBoard(reply redisx.Reply, orders []leaderboard.Order, ids []string) (leaderboard.InspectedBoard, error) {
+	board := leaderboard.InspectedBoard{BoardSize: reply.Number(0), RankedCounts: map[leaderboard.Order]int64{}}
+	for i, order := range orders {
+		board.RankedCounts[order] = reply.Number(2 + 2*i)
 	}
 	for i, id := range ids {
-		packed, exists := packedEntries[i].(string)
-		if !exists {
+		packed := reply.List(1).Text(i)
+		if packed == "" {
 			continue
 		}
-		entry := leaderboard.InspectedEntry{BoardEntry: r.entry(id, packed), Keys: map[leaderboard.Order]float64{}}
-		for order, orderKeys := range keys {
-			if text, exists := orderKeys[i].(string); exists {
-				entry.Keys[order] = r.parseKey(text)
+		unpacked, err := unpackEntry(id, packed)
+		entry := leaderboard.InspectedEntry{BoardEntry: unpacked, Keys: map[leaderboard.Order]float64{}}
+		for j, order := range orders {
+			if key := reply.List(3 + 2*j).Text(i); err == nil && key != "" {
+				entry.Keys[order], err = parseKey(key)
 			}
+		}
+		if err != nil {
+			return board, err
 		}
 		board.Entries = append(board.Entries, entry)
 	}
-	return board
+	return board, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/redisx"
 )
 
 var (
@@ -44,14 +45,12 @@ func (s *Boards) readSlice(ctx context.Context, rankingID leaderboard.RankingID,
 	if err != nil {
 		return leaderboard.RankingSlice{}, err
 	}
-	state, err := served.boardState(rankingID.Board.Span, values[0])
-	if err != nil {
-		return leaderboard.RankingSlice{}, err
-	}
+	reply := redisx.Reply(values)
+	state := served.boardState(rankingID.Board.Span, reply.List(0))
 	if len(values) == 1 {
 		return leaderboard.RankingSlice{BoardState: state}, leaderboard.ErrNotRanked
 	}
-	slice, err := parseSlice(values[1:])
+	slice, err := parseSlice(reply[1:])
 	slice.BoardState = state
 	return slice, err
 }
@@ -88,10 +87,9 @@ func (s *Boards) readStandings(ctx context.Context, requests []leaderboard.Stand
 		if err != nil {
 			return nil, err
 		}
-		if results[i].BoardState, err = served.boardState(request.RankingID.Board.Span, values[0]); err != nil {
-			return nil, err
-		}
-		if results[i].Entries, err = parseStandings(values[1:]); err != nil {
+		reply := redisx.Reply(values)
+		results[i].BoardState = served.boardState(request.RankingID.Board.Span, reply.List(0))
+		if results[i].Entries, err = parseStandings(reply[1:]); err != nil {
 			return nil, err
 		}
 	}

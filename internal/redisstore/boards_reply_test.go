@@ -5,27 +5,26 @@ import (
 	"testing"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/redisx"
 )
 
 // Every reply of Redis is either refused or read as it was written.
 func FuzzReplies(f *testing.F) {
 	f.Add("7", "-0.5", "0000000000000003 1 2 3 4 5 6 7", `{"Watermark":{"Epoch":"e","Pos":7},"Rolling":{"7d":{"Lo":["2026-11-14","2026-11-15"],"Cursor":[0,9],"Served":0}}}`)
 	f.Fuzz(func(t *testing.T, number, key, packed, packedProgress string) {
-		slice, err := parseSlice([]any{number, int64(0), []any{"0000000000000003:p", key}, []any{packed}})
+		slice, err := parseSlice(redisx.Reply{number, int64(0), []any{"0000000000000003:p", key}, []any{packed}})
 		if err == nil && packEntry(slice.Entries[0].BoardEntry) != packEntry(mustUnpack(t, packed)) {
 			t.Fatalf("%q became %+v", packed, slice.Entries[0])
 		}
-		if _, err := parseStandings([]any{[]any{number, key, packed}}); err == nil {
+		if _, err := parseStandings(redisx.Reply{[]any{number, key}}); err == nil {
 			t.Fatal("a reply with too few values was accepted")
 		}
-		reply := newReply([]any{int64(1), []any{packed, nil}, int64(2), []any{key, key}})
-		board := reply.board([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
-		if reply.err() == nil && (len(board.Entries) != 1 || len(board.Entries[0].Keys) != 1) {
+		reply := redisx.Reply{int64(1), []any{packed, nil}, int64(2), []any{key, key}}
+		board, err := parseBoard(reply, []leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
+		if err == nil && packed != "" && key != "" && (len(board.Entries) != 1 || len(board.Entries[0].Keys) != 1) {
 			t.Fatalf("%q became %+v", packed, board)
 		}
-		reply = newReply([]any{packedProgress})
-		progress := reply.progress()
-		if reply.err() == nil {
+		if progress, err := parseProgress(packedProgress); err == nil {
 			checkProgress(t, progress)
 		}
 	})
@@ -42,10 +41,9 @@ func checkProgress(t *testing.T, progress leaderboard.Progress) {
 	for i := 0; i < len(fields); i += 2 {
 		state[fields[i]] = fields[i+1]
 	}
-	reply := newReply([]any{string(state["progress"].([]byte))})
-	parsed := reply.progress()
-	if reply.err() != nil || !reflect.DeepEqual(parsed, progress) {
-		t.Fatalf("decoded progress %+v, %v, want %+v", parsed, reply.err(), progress)
+	parsed, err := parseProgress(string(state["progress"].([]byte)))
+	if err != nil || !reflect.DeepEqual(parsed, progress) {
+		t.Fatalf("decoded progress %+v, %v, want %+v", parsed, err, progress)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/redisx"
 )
 
 // servedBoards is what this node last saw as served for a configuration: the board set, and
@@ -67,16 +68,15 @@ func (s servedBoards) call(rankingID leaderboard.RankingID) scriptCall {
 }
 
 // boardState parses the first value of a read script's reply.
-func (s servedBoards) boardState(requested string, stateReply any) (leaderboard.BoardState, error) {
-	reply := newReply([]any{stateReply}).subReply()
+func (s servedBoards) boardState(requested string, reply redisx.Reply) leaderboard.BoardState {
 	state := leaderboard.BoardState{
-		LedgerPos: reply.number(), LedgerDay: reply.text(), FirstDay: reply.text(), OldestDay: reply.text(),
-		Span: requested, AsOf: reply.number(), Total: reply.number(),
+		LedgerPos: reply.Number(0), LedgerDay: reply.Text(1), FirstDay: reply.Text(2), OldestDay: reply.Text(3),
+		Span: requested, AsOf: reply.Number(4), Total: reply.Number(5),
 	}
 	span, firstDay := s.span(requested)
 	if requested == leaderboard.OpenDay {
 		state.Span = span
 	}
 	state.WindowFirstDay = firstDay
-	return state, reply.err()
+	return state
 }

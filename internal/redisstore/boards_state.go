@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"laststand/internal/leaderboard"
 )
@@ -30,17 +29,4 @@ func stateFields(progress leaderboard.Progress, loading bool, touchedAt int64) (
 		fields = append(fields, spanFieldPrefix+string(window), leaderboard.RollingSpan(window, boards.Served)+" "+boards.FirstDays[boards.Served])
 	}
 	return fields, nil
-}
-
-// progress parses the field progress of the state hash.
-func (r *reply) progress() (progress leaderboard.Progress) {
-	if err := json.Unmarshal([]byte(r.text()), &progress); err != nil {
-		r.setError(err.Error())
-	}
-	for window, boards := range progress.Rolling {
-		if boards.Served < 0 || boards.Served >= len(boards.FirstDays) {
-			r.setError(fmt.Sprintf("window %q serves board %d of %d", window, boards.Served, len(boards.FirstDays)))
-		}
-	}
-	return progress
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/redisx"
 )
 
 var publishScript = newScript("board_publish")
@@ -43,13 +44,15 @@ func (s *Boards) ServedState(ctx context.Context, game, configHash string) (lead
 
 // setState sets the state from fields of the hash. It leaves it empty if the board set is
 // lost or corrupt.
-func setState(state *leaderboard.BoardSetState, values []any) error {
-	reply := newReply(values)
-	version, loading := reply.text(), reply.text() == "1"
-	if version != "" && version != corruptVersion {
-		state.Version, state.Loading, state.Progress = version, loading, reply.progress()
+func setState(state *leaderboard.BoardSetState, values []any) (err error) {
+	reply := redisx.Reply(values)
+	version := reply.Text(0)
+	if version == "" || version == corruptVersion {
+		return nil
 	}
-	return reply.err()
+	state.Version, state.Loading = version, reply.Text(1) == "1"
+	state.Progress, err = parseProgress(reply.Text(2))
+	return err
 }
 
 // LastPublished implements leaderboard.BoardSetStore.
@@ -59,10 +62,10 @@ func (s *Boards) LastPublished(ctx context.Context, game string) (last leaderboa
 	for i := 0; i < len(served) && err == nil; i++ {
 		var values []any
 		values, err = s.rdb.HMGet(ctx, stateKey(leaderboard.BoardSet{Game: game, ID: served[i]}), "config", "published").Result()
-		reply := newReply(values)
-		if config, publication := reply.text(), reply.number(); err == nil && config != "" && publication >= lastPublication { // without config, Redis lost the state
+		reply := redisx.Reply(values)
+		if config, publication := reply.Text(0), reply.Number(1); err == nil && config != "" && publication >= lastPublication { // without config, Redis lost the state
 			last, found, lastPublication = leaderboard.Config{Game: game}, true, publication
-			err = errors.Join(json.Unmarshal([]byte(config), &last), reply.err())
+			err = json.Unmarshal([]byte(config), &last)
 		}
 	}
 	return last, found && err == nil, wrap("read leaderboard configurations", err)
