@@ -10,7 +10,6 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
-	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/quiz"
 )
@@ -66,28 +65,15 @@ func arenaDrawSpec(filter arena.Filter, count int) quiz.DrawSpec {
 	return drawSpec(lobby.Filter{Category: filter.Category, Lang: filter.Lang, Difficulty: filter.Difficulty}, count)
 }
 
-// seatSource returns the seat that a player gets in a match, with the nickname and rating in the
-// ledger. It implements lobby.Players and arena.Players.
-type seatSource struct{ ledger *ledger.Players }
-
-func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, error) {
-	p, err := s.ledger.Player(ctx, game, player)
-	if err != nil {
-		return match.Seat{}, err
-	}
-	playerRating := p.Rating
-	if p.RatedMatches == 0 {
-		playerRating = match.DefaultRating()
-	}
-	return match.Seat{Player: p.ID, Nickname: p.Nickname, Rating: &playerRating}, nil
-}
+// seatSource implements lobby.Players and arena.Players.
+type seatSource struct{ *ledger.Players }
 
 func (s seatSource) FindNamed(ctx context.Context, game, name string) (string, error) {
 	var player string
 	n, err := nickname.Parse(name)
 	if err == nil {
 		var p identity.Player
-		p, err = s.ledger.PlayerBySkeleton(ctx, game, n.Skeleton)
+		p, err = s.PlayerBySkeleton(ctx, game, n.Skeleton)
 		player = p.ID
 	}
 	if errors.Is(err, nickname.ErrInvalid) || errors.Is(err, identity.ErrNotFound) {

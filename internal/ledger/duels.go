@@ -172,12 +172,16 @@ func ratingBefore(s match.Standing, storedRatings map[string]string) (match.Rati
 	if !exists {
 		return s.Rating.Before, nil
 	}
-	r := match.DefaultRating()
-	if text == "" {
-		return r, nil
+	return parseRating(text)
+}
+
+// parseRating returns a stored rating, which is "" for a player without rated matches.
+func parseRating(text string) (rating match.Rating, err error) {
+	rating = match.DefaultRating()
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &rating)
 	}
-	err := json.Unmarshal([]byte(text), &r)
-	return r, err
+	return rating, err
 }
 
 // setKnownRatings sets the committed ratings in the outcomes of rated results that the

@@ -20,6 +20,7 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 	t.Parallel()
 	statements := map[string]statement{
 		"player by id":          {selectPlayerByID, []any{"g", "p"}},
+		"seat":                  {selectSeat, []any{"g", "p"}},
 		"player by device":      {selectPlayerByDevice, []any{"g", "d"}},
 		"rename":                {renamePlayer, []any{"g", "p", "n", "s"}},
 		"nickname taken":        {nicknameTaken, []any{"g", "s"}},

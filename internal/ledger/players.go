@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
+	"laststand/internal/match"
 	"laststand/internal/timer"
 )
 
@@ -82,6 +83,19 @@ func (s *Players) Guest(ctx context.Context, game, deviceHash string) (identity.
 // Player implements identity.Players.
 func (s *Players) Player(ctx context.Context, game, id string) (identity.Player, error) {
 	return s.queryPlayer(ctx, selectPlayerByID, game, id)
+}
+
+const selectSeat = `SELECT nickname, rating FROM players WHERE game = $1 AND id = $2`
+
+// Seat returns the seat that a player gets in a match, or identity.ErrNotFound.
+func (s *Players) Seat(ctx context.Context, game, id string) (match.Seat, error) {
+	var nickname, ratingJSON string
+	found, err := s.get(ctx, into(&nickname, &ratingJSON), selectSeat, game, id)
+	if err != nil || !found {
+		return match.Seat{}, cmp.Or(err, identity.ErrNotFound)
+	}
+	rating, err := parseRating(ratingJSON)
+	return match.Seat{Player: id, Nickname: nickname, Rating: &rating}, err
 }
 
 // PlayerBySkeleton returns the player with a skeleton, or identity.ErrNotFound.

@@ -90,6 +90,9 @@ func TestEnsurePlayer(t *testing.T) {
 		if _, err := l.Players.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("unknown player: %v", err)
 		}
+		if _, err := l.Players.Seat(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
+			t.Errorf("seat of an unknown player: %v", err)
+		}
 		for i, wantNew := range []bool{true, false} {
 			p, created, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), JoinedAt: 1})
 			if err != nil || created != wantNew || p.Nickname != "Ada" || p.Rating != (match.Rating{}) {

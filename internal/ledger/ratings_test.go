@@ -36,6 +36,12 @@ func wantRating(t *testing.T, l *Ledger, player string, want match.Rating, rated
 	if !sameRating(p.Rating, want) || p.RatedMatches != rated {
 		t.Errorf("%s has %+v after %d, want %+v after %d", player, p.Rating, p.RatedMatches, want, rated)
 	}
+	if rated == 0 {
+		want = match.DefaultRating()
+	}
+	if seat := must(l.Players.Seat(t.Context(), game, player))(t); seat.Player != player || seat.Nickname != p.Nickname || !sameRating(*seat.Rating, want) {
+		t.Errorf("%s gets the seat %+v", player, seat)
+	}
 }
 
 // Results of a batch are rated one after another, from the ratings in the ledger. The
