@@ -8,10 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-const (
-	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 150 bytes each
-	maxFetchTries     = 4       // tries to read a day that corrections change during the read
-)
+const maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 150 bytes each
 
 // Archive ranks past days whose boards were deleted, from the sums in the ledger. It caches
 // rankings: at most maxArchiveEntries entries, or one larger ranking. Each read checks the
@@ -38,8 +35,8 @@ func NewArchive(sums DaySumSource) *Archive {
 }
 
 // readRanking returns a ranking of a past day from the cache, or else from the ledger. The
-// span must be a date. It reads again if the version changes during the read, at most
-// maxFetchTries times.
+// span must be a date. A correction during the read may be in the ranking, which is stored with
+// the version before it. Later reads look for the new version.
 func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (*pastRanking, error) {
 	_, ranking, err := a.findRanking(ctx, rankingID)
 	if ranking != nil || err != nil {
@@ -50,19 +47,11 @@ func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID Ranking
 	}
 	defer a.fetchLock.Release(1)
 	key, ranking, err := a.findRanking(ctx, rankingID) // another caller may have fetched it
-	for tries := 0; ranking == nil && err == nil && tries < maxFetchTries; tries++ {
-		fetchedKey := key
-		fetched, fetchErr := fetchRanking(ctx, a.sums, cfg, rankingID, allEntries)
-		if fetchErr != nil {
-			return nil, fetchErr
-		}
-		if key, ranking, err = a.findRanking(ctx, rankingID); key == fetchedKey && err == nil {
-			a.store(key, fetched)
-			return fetched, nil
-		}
+	if ranking != nil || err != nil {
+		return ranking, err
 	}
-	if ranking == nil && err == nil {
-		err = fmt.Errorf("%w: the day %s was corrected during every read", ErrNotReady, rankingID.Board.Span)
+	if ranking, err = fetchRanking(ctx, a.sums, cfg, rankingID, allEntries); err == nil {
+		a.store(key, ranking)
 	}
 	return ranking, err
 }
