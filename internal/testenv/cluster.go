@@ -76,145 +76,100 @@ func clusterURL(masters []*Server) string {
 
 // startCluster starts the servers of a cluster, and waits until the cluster is complete.
 func startCluster(masters, replicas int, extraArgs ...string) (nodes ClusterNodes, err error) {
+	defer Recover(&err)
 	var servers []*Server
 	for range masters + replicas {
-		server, err := startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...)
-		if err != nil {
-			return nodes, err
-		}
-		servers = append(servers, server)
+		servers = append(servers, Must(startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...)))
 	}
 	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
-	return nodes, nodes.join(ctx, servers)
+	nodes.join(ctx, servers)
+	return nodes, nil
 }
 
 // join assigns the slots, introduces the servers to the first one, and waits until each of them
-// knows the owner of every slot. Then it makes the replicas.
-func (n *ClusterNodes) join(ctx context.Context, servers []*Server) error {
+// knows the owner of every slot. Then it makes the replicas. It fails by Must.
+func (n *ClusterNodes) join(ctx context.Context, servers []*Server) {
 	const slots = 16384
 	masters := len(n.Masters)
 	for i, server := range servers {
-		_, err := server.redis(ctx, fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1))
-		if i < masters && err == nil {
-			_, err = server.redis(ctx, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", i*slots/masters, (i+1)*slots/masters-1))
+		Must(server.redis(ctx, fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1)))
+		if i < masters {
+			Must(server.redis(ctx, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", i*slots/masters, (i+1)*slots/masters-1)))
 		}
-		if i > 0 && err == nil {
-			err = n.meet(ctx, server)
-		}
-		if err != nil {
-			return err
+		if i > 0 {
+			n.meet(ctx, server)
 		}
 	}
 	for _, server := range servers {
-		if err := server.awaitSlots(ctx); err != nil {
-			return err
-		}
+		server.awaitSlots(ctx)
 	}
 	for i, replica := range n.Replicas {
 		master := n.Masters[i%masters]
-		id, err := master.clusterID(ctx)
-		if err == nil {
-			_, err = replica.redis(ctx, "CLUSTER REPLICATE "+id)
-		}
-		if err == nil {
-			err = awaitReplication(ctx, replica, master)
-		}
-		if err != nil {
-			return err
-		}
+		Must(replica.redis(ctx, "CLUSTER REPLICATE "+master.clusterID(ctx)))
+		MustDo(awaitReplication(ctx, replica, master))
 	}
-	return nil
 }
 
 // meet introduces a server to the first master.
-func (n *ClusterNodes) meet(ctx context.Context, server *Server) error {
-	_, err := n.Masters[0].redis(ctx, fmt.Sprintf("CLUSTER MEET %s %d", strings.Replace(server.Addr, ":", " ", 1), server.clusterPort))
-	return err
+func (n *ClusterNodes) meet(ctx context.Context, server *Server) {
+	Must(n.Masters[0].redis(ctx, fmt.Sprintf("CLUSTER MEET %s %d", strings.Replace(server.Addr, ":", " ", 1), server.clusterPort)))
 }
 
 // awaitSlots waits until the server knows the owner of every slot.
-func (s *Server) awaitSlots(ctx context.Context) error {
-	return s.awaitInfo(ctx, "CLUSTER INFO", "cluster_state:ok", "cluster_slots_ok:16384")
+func (s *Server) awaitSlots(ctx context.Context) {
+	MustDo(s.awaitInfo(ctx, "CLUSTER INFO", "cluster_state:ok", "cluster_slots_ok:16384"))
 }
 
-func (s *Server) clusterID(ctx context.Context) (string, error) { return s.redis(ctx, "CLUSTER MYID") }
+func (s *Server) clusterID(ctx context.Context) string { return Must(s.redis(ctx, "CLUSTER MYID")) }
 
 // MoveSlots moves slots of a master to another one with redis-cli, as operators do. Clients may use the
 // cluster at the same time. The arguments from and to are indexes of Masters.
-func (n *ClusterNodes) MoveSlots(ctx context.Context, from, to, slots int) error {
-	fromID, err := n.Masters[from].clusterID(ctx)
-	if err != nil {
-		return err
-	}
-	toID, err := n.Masters[to].clusterID(ctx)
-	if err != nil {
-		return err
-	}
-	if err := n.awaitAgreement(ctx); err != nil {
-		return err
-	}
+func (n *ClusterNodes) MoveSlots(ctx context.Context, from, to, slots int) (err error) {
+	defer Recover(&err)
+	fromID, toID := n.Masters[from].clusterID(ctx), n.Masters[to].clusterID(ctx)
+	n.awaitAgreement(ctx)
 	return redisCLI(ctx, "--cluster", "reshard", n.Masters[from].Addr, "--cluster-from", fromID, "--cluster-to", toID,
 		"--cluster-slots", strconv.Itoa(slots), "--cluster-yes", "--cluster-pipeline", "10")
 }
 
 // AddMaster adds a master without slots to the cluster.
-func (n *ClusterNodes) AddMaster(ctx context.Context) error {
-	server, err := startRedis(append([]string{clusterEnabled, "yes"}, takeOverEarly...)...)
-	if err != nil {
-		return err
-	}
-	if err := n.meet(ctx, server); err != nil {
-		return err
-	}
-	if err := server.awaitSlots(ctx); err != nil {
-		return err
-	}
+func (n *ClusterNodes) AddMaster(ctx context.Context) (err error) {
+	defer Recover(&err)
+	server := Must(startRedis(append([]string{clusterEnabled, "yes"}, takeOverEarly...)...))
+	n.meet(ctx, server)
+	server.awaitSlots(ctx)
 	n.Masters = append(n.Masters, server)
-	return n.awaitAgreement(ctx)
+	n.awaitAgreement(ctx)
+	return nil
 }
 
 // Failover kills a master, waits until its replica has taken over, and starts the former
 // master as the new replica. Master i must have replica i.
-func (n *ClusterNodes) Failover(ctx context.Context, i int) error {
+func (n *ClusterNodes) Failover(ctx context.Context, i int) (err error) {
+	defer Recover(&err)
 	master, replica := n.Masters[i], n.Replicas[i]
-	if err := n.awaitAgreement(ctx); err != nil { // else the replica may not know the latest slots of its master
-		return err
-	}
-	if err := awaitReplication(ctx, replica, master); err != nil {
-		return err
-	}
-	if err := master.child.stop(syscall.SIGKILL); err != nil {
-		return err
-	}
-	if err := replica.awaitInfo(ctx, "INFO replication", "role:master"); err != nil {
-		return err
-	}
-	if err := master.child.start(); err != nil {
-		return err
-	}
+	n.awaitAgreement(ctx) // else the replica may not know the latest slots of its master
+	MustDo(awaitReplication(ctx, replica, master))
+	MustDo(master.child.stop(syscall.SIGKILL))
+	MustDo(replica.awaitInfo(ctx, "INFO replication", "role:master"))
+	MustDo(master.child.start())
 	n.Masters[i], n.Replicas[i] = replica, master
 	return awaitReplication(ctx, master, replica)
 }
 
 // awaitAgreement waits until all nodes know all masters, and redis-cli finds that they know the
 // same owners of all slots. It does not see that a node does not know a master without slots.
-func (n *ClusterNodes) awaitAgreement(ctx context.Context) error {
+func (n *ClusterNodes) awaitAgreement(ctx context.Context) {
 	var ids []string
 	for _, master := range n.Masters {
-		id, err := master.clusterID(ctx)
-		if err != nil {
-			return err
-		}
-		ids = append(ids, id+" ")
+		ids = append(ids, master.clusterID(ctx)+" ")
 	}
 	for _, server := range slices.Concat(n.Masters, n.Replicas) {
-		if err := server.awaitInfo(ctx, "CLUSTER NODES", ids...); err != nil {
-			return err
-		}
+		MustDo(server.awaitInfo(ctx, "CLUSTER NODES", ids...))
 	}
-	return Poll(ctx, 200*time.Millisecond, func() error { return redisCLI(ctx, "--cluster", "check", n.Masters[0].Addr) })
+	MustDo(Poll(ctx, 200*time.Millisecond, func() error { return redisCLI(ctx, "--cluster", "check", n.Masters[0].Addr) }))
 }
 
 // redisCLI runs redis-cli, which Debian installs with redis-server.

@@ -67,23 +67,18 @@ func (n *Node) Profile(ctx context.Context, query string) ([]byte, error) {
 }
 
 // getOperations reads a path of the operations listener. An empty token sends none.
-func (n *Node) getOperations(ctx context.Context, path, token string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+path, nil)
-	if err != nil {
-		return nil, err
-	}
+func (n *Node) getOperations(ctx context.Context, path, token string) (text []byte, err error) {
+	defer Recover(&err)
+	request := Must(http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+path, nil))
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
+	answer := Must(http.DefaultClient.Do(request))
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s was answered with %s", path, answer.Status)
+		Fail("%s was answered with %s", path, answer.Status)
 	}
-	text, cut := io.ReadAll(answer.Body)
-	return text, errors.Join(err, cut, answer.Body.Close())
+	return io.ReadAll(answer.Body)
 }
 
 // clockTick is the unit in which Linux reports process times, on all architectures that Go

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -77,38 +76,27 @@ func BuildServer(ctx context.Context, given string, tags ...string) (binary stri
 }
 
 // StartNode starts a node on free loopback ports and waits until it listens.
-func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
-	dir, err := newServerDir("node", o.Binary)
-	if err != nil {
-		return nil, err
-	}
-	n := &Node{Dir: dir, options: o}
-	n.flags = []string{"--data", dir, "--config", filepath.Join(dir, "load.yaml")}
+func StartNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
+	defer Recover(&err)
+	n = &Node{Dir: Must(newServerDir("node", o.Binary)), options: o}
+	n.flags = []string{"--data", n.Dir, "--config", filepath.Join(n.Dir, "load.yaml")}
 	if o.Redis != "" {
 		n.flags = append(n.flags, "--redis", o.Redis)
 	}
 	if o.Database != "" {
 		n.flags = append(n.flags, "--database", o.Database)
 	}
-	listen := "127.0.0.1:0"
+	port := 0
 	if o.keepPort {
-		port, err := FreePort()
-		if err != nil {
-			return nil, err
-		}
-		listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		port = Must(FreePort())
 	}
 	n.child = child{
-		path: o.Binary, env: o.Env, log: filepath.Join(dir, "log"), timeout: nodeTimeout, ready: n.readAddresses,
-		args: append([]string{"--listen", listen, "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
+		path: o.Binary, env: o.Env, log: filepath.Join(n.Dir, "log"), timeout: nodeTimeout, ready: n.readAddresses,
+		args: append([]string{"--listen", fmt.Sprintf("127.0.0.1:%d", port), "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
 	}
-	if err := errors.Join(n.writeFiles(), n.importBank(ctx)); err != nil {
-		return nil, err
-	}
+	MustDo(errors.Join(n.writeFiles(), n.importBank(ctx)))
 	if o.WriteLedger != nil {
-		if err := o.WriteLedger(dir); err != nil {
-			return nil, err
-		}
+		MustDo(o.WriteLedger(n.Dir))
 	}
 	onExit(n.Kill)
 	return n, n.Restart()
@@ -213,17 +201,11 @@ func (n *Node) Log() string {
 
 // StartFloor starts this program again with some arguments, as a server to compare nodes with.
 // The new process must call ServeFloor.
-func StartFloor(arguments ...string) (*Node, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newServerDir("floor", self)
-	if err != nil {
-		return nil, err
-	}
-	n := &Node{Dir: dir, admin: "nobody"} // ServeFloor checks no token
-	n.child = child{path: self, args: arguments, log: filepath.Join(dir, "log"), ready: n.readAddresses}
+func StartFloor(arguments ...string) (n *Node, err error) {
+	defer Recover(&err)
+	self := Must(os.Executable())
+	n = &Node{Dir: Must(newServerDir("floor", self)), admin: "nobody"} // ServeFloor checks no token
+	n.child = child{path: self, args: arguments, log: filepath.Join(n.Dir, "log"), ready: n.readAddresses}
 	onExit(n.Kill)
 	return n, n.Restart()
 }

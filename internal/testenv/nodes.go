@@ -24,30 +24,21 @@ type Nodes struct {
 // nodes, one after another, because the first one creates the tables, and the proxy, if there is
 // one. Only the first node imports the bank.
 func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err error) {
+	defer Recover(&err)
 	s = new(Nodes)
-	if s.Masters, s.Postgres, err = o.StartStores(); err != nil {
-		return nil, err
-	}
+	s.Masters, s.Postgres, err = o.StartStores()
+	MustDo(err)
 	if o.Proxy != "" {
-		if err := o.behindProxy(); err != nil {
-			return nil, err
-		}
+		MustDo(o.behindProxy())
 	}
 	for range count {
-		n, err := StartNode(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		s.add(n)
+		s.add(Must(StartNode(ctx, o)))
 		o.Bank = nil
 	}
-	if o.Proxy == "" {
-		return s, nil
+	if o.Proxy != "" {
+		s.proxy = Must(startProxy(o.Proxy, s.All))
+		s.urls = []string{s.proxy.URL} // clients know only this one
 	}
-	if s.proxy, err = startProxy(o.Proxy, s.All); err != nil {
-		return nil, err
-	}
-	s.urls = []string{s.proxy.URL} // clients know only this one
 	return s, nil
 }
 
@@ -100,25 +91,17 @@ func (s *Nodes) Stop() (err error) {
 // redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
 // PostgreSQL with fsync) for Database. It returns the servers that it has started.
 func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err error) {
+	defer Recover(&err)
 	switch o.Redis {
 	case "redis":
-		redis = []*Server{nil}
-		redis[0], err = startRedis()
+		redis = []*Server{Must(startRedis())}
+		o.Redis = redis[0].URL
 	case "cluster":
-		var nodes ClusterNodes
-		nodes, err = StartClusterUntilExit(3, 0)
-		redis = nodes.Masters
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(redis) > 0 {
-		o.Redis = clusterURL(redis)
+		nodes := Must(StartClusterUntilExit(3, 0))
+		redis, o.Redis = nodes.Masters, nodes.URL
 	}
 	if o.Database == "postgres" {
-		if postgres, err = startPostgres("-c", "shared_buffers=128MB", "-c", "max_connections=400"); err != nil {
-			return nil, nil, err
-		}
+		postgres = Must(startPostgres("-c", "shared_buffers=128MB", "-c", "max_connections=400"))
 		o.Database = postgres.URL
 		raisePriority(append(slices.Clip(redis), postgres))
 	}

@@ -77,14 +77,10 @@ func initdbPath() string {
 }
 
 // startPostgres makes a data directory and starts a server with it.
-func startPostgres(settings ...string) (*Server, error) {
-	d, err := newDataDir()
-	if err == nil {
-		err = d.run("initdb", "-D", d.path, "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
-	}
-	if err != nil {
-		return nil, err
-	}
+func startPostgres(settings ...string) (server *Server, err error) {
+	defer Recover(&err)
+	d := newDataDir()
+	d.run("initdb", "-D", d.path, "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	return d.start(settings...)
 }
 
@@ -95,31 +91,24 @@ type dataDir struct {
 	owner *syscall.Credential // runs the programs; nil: the user of the test
 }
 
-// newDataDir makes an empty folder that belongs to the owner.
-func newDataDir() (d dataDir, err error) {
-	if d.path, err = newServerDir("postgresql", initdbPath()); err != nil {
-		return d, err
+// newDataDir makes an empty folder that belongs to the owner. It fails by Must.
+func newDataDir() dataDir {
+	d := dataDir{path: Must(newServerDir("postgresql", initdbPath())), owner: Must(unprivilegedUser())}
+	d.bin = filepath.Dir(Must(filepath.EvalSymlinks(initdbPath())))
+	if d.owner != nil {
+		MustDo(os.Chown(d.path, int(d.owner.Uid), int(d.owner.Gid)))
 	}
-	initdb, err := filepath.EvalSymlinks(initdbPath())
-	if err != nil {
-		return d, err
-	}
-	d.bin = filepath.Dir(initdb)
-	if d.owner, err = unprivilegedUser(); err != nil || d.owner == nil {
-		return d, err
-	}
-	return d, os.Chown(d.path, int(d.owner.Uid), int(d.owner.Gid))
+	return d
 }
 
-// run runs a program of PostgreSQL in the folder.
-func (d dataDir) run(program string, args ...string) error {
+// run runs a program of PostgreSQL in the folder. It fails by Must.
+func (d dataDir) run(program string, args ...string) {
 	cmd := exec.Command(filepath.Join(d.bin, program), args...)
 	cmd.Dir = d.path
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", program, err, out)
+		Fail("%s: %w: %s", program, err, out)
 	}
-	return nil
 }
 
 // start starts a server with the data directory.
@@ -215,14 +204,10 @@ func StartStandby(t testing.TB, primary *Server) Standby {
 	return Standby{server, t, primary}
 }
 
-func startStandby(primary *Server) (*Server, error) {
-	d, err := newDataDir()
-	if err == nil {
-		err = d.run("pg_basebackup", "--pgdata="+d.path, "--dbname="+primary.URL, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
-	}
-	if err != nil {
-		return nil, err
-	}
+func startStandby(primary *Server) (server *Server, err error) {
+	defer Recover(&err)
+	d := newDataDir()
+	d.run("pg_basebackup", "--pgdata="+d.path, "--dbname="+primary.URL, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 	return d.start()
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -58,17 +57,11 @@ func (o *NodeOptions) behindProxy() error {
 }
 
 // startProxy starts an example in front of nodes. URL of the result starts with https.
-func startProxy(proxy string, nodes []*Node) (*Server, error) {
+func startProxy(proxy string, nodes []*Node) (server *Server, err error) {
+	defer Recover(&err)
 	program := proxyProgram(proxy)
 	path := findExecutable(program)
-	dir, err := newServerDir(program, path)
-	if err != nil {
-		return nil, err
-	}
-	certificate, err := sharedCertificate()
-	if err != nil {
-		return nil, err
-	}
+	dir, certificate := Must(newServerDir(program, path)), Must(sharedCertificate())
 	site := proxies.Site{Cert: certificate.cert, Key: certificate.key, Both: certificate.both}
 	for _, n := range nodes {
 		_, address, _ := strings.Cut(n.URL, "://")
@@ -137,61 +130,45 @@ type certificateFiles struct{ cert, key, both string }
 // sharedCertificate makes a certificate that all clients of this process trust. It must be
 // called before the first connection by TLS, because Go reads SSL_CERT_FILE only once.
 var sharedCertificate = sync.OnceValues(func() (files certificateFiles, err error) {
-	dir, err := sharedDir()
-	if err != nil {
-		return files, err
-	}
-	_, cert, key, err := makeCertificate(1, 24*time.Hour)
+	defer Recover(&err)
+	dir := Must(sharedDir())
 	files = certificateFiles{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), both: filepath.Join(dir, "both.pem")}
-	for name, text := range map[string][]byte{files.cert: cert, files.key: key, files.both: slices.Concat(cert, key)} {
-		if err == nil {
-			err = os.WriteFile(name, text, 0o600)
-		}
-	}
-	return files, errors.Join(err, os.Setenv("SSL_CERT_FILE", files.cert))
+	writeCertificate(files.cert, files.key, 1, 24*time.Hour)
+	MustDo(os.WriteFile(files.both, slices.Concat(Must(os.ReadFile(files.cert)), Must(os.ReadFile(files.key))), 0o600))
+	return files, os.Setenv("SSL_CERT_FILE", files.cert)
 })
 
 // WriteCertificate makes a self-signed certificate for localhost. It writes the certificate
 // and its private key to two PEM files, and returns the certificate for clients. It is
 // valid from one hour ago until lifetime from now.
-func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
+func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) (certificate *x509.Certificate) {
 	t.Helper()
-	certificate, cert, key, err := makeCertificate(serial, lifetime)
-	for name, text := range map[string][]byte{certFile: cert, keyFile: key} {
-		if err == nil {
-			err = os.WriteFile(name, text, 0o600)
-		}
-	}
+	err := func() (err error) {
+		defer Recover(&err)
+		certificate = writeCertificate(certFile, keyFile, serial, lifetime)
+		return nil
+	}()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return certificate
 }
 
-// makeCertificate makes a self-signed certificate for localhost, and returns it and its private
-// key as PEM, too.
-func makeCertificate(serial int64, lifetime time.Duration) (certificate *x509.Certificate, cert, key []byte, err error) {
-	privateKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+// writeCertificate makes a self-signed certificate for localhost, and writes it and its private
+// key as PEM. It fails by Must.
+func writeCertificate(certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
+	privateKey := Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lifetime),
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, privateKey.Public(), privateKey)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	privateDER, err := x509.MarshalPKCS8PrivateKey(privateKey)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	certificate, err = x509.ParseCertificate(der)
-	return certificate, encodePEM("CERTIFICATE", der), encodePEM("PRIVATE KEY", privateDER), err
+	der := Must(x509.CreateCertificate(rand.Reader, template, template, privateKey.Public(), privateKey))
+	writePEM(certFile, "CERTIFICATE", der)
+	writePEM(keyFile, "PRIVATE KEY", Must(x509.MarshalPKCS8PrivateKey(privateKey)))
+	return Must(x509.ParseCertificate(der))
 }
 
-func encodePEM(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+func writePEM(file, kind string, der []byte) {
+	MustDo(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }

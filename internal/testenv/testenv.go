@@ -28,28 +28,19 @@ var shared struct {
 // sharedDir returns the folder of the binary's shared servers. A shell removes the folder
 // when its standard input closes, even if the binary is killed. Other users may enter the
 // folder, because PostgreSQL runs as another user.
-func sharedDir() (string, error) {
+func sharedDir() (dir string, err error) {
+	defer Recover(&err)
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.dir != "" {
 		return shared.dir, nil
 	}
-	dir, err := os.MkdirTemp("", "laststand-testenv-")
-	if err != nil {
-		return "", err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", err
-	}
+	dir = Must(os.MkdirTemp("", "laststand-testenv-"))
+	MustDo(os.Chmod(dir, 0o755))
 	sweep := exec.Command("/bin/sh", "-c", `cat; for try in 1 2 3 4 5; do rm -rf "$0" && break; sleep 1; done`, dir)
 	sweep.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that an interrupt reaches only the test binary
-	pipe, err := sweep.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := sweep.Start(); err != nil {
-		return "", fmt.Errorf("start the sweeper of %s: %w", dir, err)
-	}
+	pipe := Must(sweep.StdinPipe())
+	MustDo(sweep.Start())
 	shared.dir, shared.sweeper, shared.swept = dir, pipe, sweep.Wait
 	return dir, nil
 }

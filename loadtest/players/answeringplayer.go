@@ -3,14 +3,13 @@ package players
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/checker"
+	"laststand/internal/testenv"
 )
 
 // AnsweringPlayer is a player who answers every question in the same way. It shares the
@@ -38,65 +37,55 @@ type Reply struct {
 
 // Play answers until the match is over, or until the connection ends if it plays duels. It
 // returns an error if the timeout passes, an answer is refused or a push is missing.
-func (p *AnsweringPlayer) Play(timeout time.Duration) error {
+func (p *AnsweringPlayer) Play(timeout time.Duration) (err error) {
+	defer testenv.Recover(&err)
 	p.sentAt = make(map[int64]time.Time)
-	if err := p.conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
-		return err
-	}
-	if p.PlaysDuels {
-		if err := p.joinDuel(); err != nil {
-			return err
-		}
-	}
+	testenv.MustDo(p.conn.SetReadDeadline(time.Now().Add(timeout)))
 	for {
-		frame, err := p.readReused()
-		if err != nil {
-			return err
+		if p.PlaysDuels {
+			p.joinDuel()
 		}
-		isOver, err := p.handle(frame)
-		if isOver && p.PlaysDuels && err == nil {
-			isOver, err = false, p.joinDuel()
+		for isOver := false; !isOver; {
+			isOver = p.handle(testenv.Must(p.readReused()))
 		}
-		if isOver || err != nil {
-			return err
+		if !p.PlaysDuels {
+			return nil
 		}
 	}
 }
 
-func (p *AnsweringPlayer) joinDuel() error {
+func (p *AnsweringPlayer) joinDuel() {
 	p.lastSeq = 0
-	_, err := p.SendJSON(protocol.TypeDuelJoin, []byte(`{}`))
-	return err
+	testenv.Must(p.SendJSON(protocol.TypeDuelJoin, []byte(`{}`)))
 }
 
 // handle handles a frame, and returns whether it is the last one of the match.
-func (p *AnsweringPlayer) handle(frame []byte) (isOver bool, err error) {
+func (p *AnsweringPlayer) handle(frame []byte) (isOver bool) {
 	if bytes.HasPrefix(frame, []byte(`{"re":`)) {
-		return false, p.handleReply(frame)
+		p.handleReply(frame)
+		return false
 	}
 	envelope, _, _ := bytes.Cut(frame, []byte(`,"data":`))
 	if seq, ok := ParseNumber(TextAfter(envelope, `"seq":`)); ok {
 		if p.lastSeq++; seq != p.lastSeq {
-			return false, fmt.Errorf("%w: push %d came where %d was due: %s", checker.ErrContract, seq, p.lastSeq, frame)
+			breach("push %d came where %d was due: %s", seq, p.lastSeq, frame)
 		}
 	}
 	switch {
 	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
-		return false, p.answer(frame)
+		p.answer(frame)
 	case p.OnSeen != nil && bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeAnswerSeen+`",`)):
 		p.OnSeen()
-	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
-		return true, nil
 	}
-	return false, nil
+	return bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`))
 }
 
 // answer answers a question after the delay.
-func (p *AnsweringPlayer) answer(frame []byte) error {
+func (p *AnsweringPlayer) answer(frame []byte) {
 	match, _, ok := bytes.Cut(TextAfter(frame, `"match":"`), []byte(`"`))
 	question, isNumber := ParseNumber(TextAfter(frame, `"data":{"question":`))
 	if !ok || !isNumber {
-		return fmt.Errorf("the question has no match or number: %s", frame)
+		testenv.Fail("the question has no match or number: %s", frame)
 	}
 	p.data = append(append(append(p.data[:0], `{"match":"`...), match...), `","question":`...)
 	p.data = append(append(append(strconv.AppendInt(p.data, question, 10), `,"value":`...), p.AnswerJSON...), '}')
@@ -104,38 +93,33 @@ func (p *AnsweringPlayer) answer(frame []byte) error {
 		time.Sleep(time.Duration(rand.Int64N(delay))) //nolint:gosec // load is no secret
 	}
 	sentAt := time.Now()
-	id, err := p.SendJSON(protocol.TypeAnswer, p.data)
-	p.sentAt[id] = sentAt
-	return err
+	p.sentAt[testenv.Must(p.SendJSON(protocol.TypeAnswer, p.data))] = sentAt
 }
 
 // handleReply handles the reply to an answer or to a request to join. It joins again after a
 // temporary refusal; any other refusal is an error, unless another player was first.
-func (p *AnsweringPlayer) handleReply(frame []byte) error {
+func (p *AnsweringPlayer) handleReply(frame []byte) {
 	receivedAt := time.Now()
 	id, ok := ParseNumber(TextAfter(frame, `{"re":`))
 	if !ok {
-		return fmt.Errorf("the reply has no request id: %s", frame)
+		testenv.Fail("the reply has no request id: %s", frame)
 	}
 	sentAt, isAnswer := p.sentAt[id]
 	delete(p.sentAt, id)
 	if bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
 		var f struct{ Data protocol.Error }
-		err := json.Unmarshal(frame, &f)
+		testenv.MustDo(json.Unmarshal(frame, &f))
 		switch {
-		case err != nil:
-			return err
 		case !isAnswer && (f.Data.Code == protocol.CodeUnavailable || f.Data.Code == protocol.CodeOverloaded):
 			time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, minRetryDelay))
-			return p.joinDuel()
+			p.joinDuel()
 		case !isAnswer || !p.IsBuzzer || f.Data.Code != protocol.CodeQuestionClosed:
-			return fmt.Errorf("refused: %s", frame)
+			testenv.Fail("refused: %s", frame)
 		}
 	}
 	if isAnswer {
 		p.OnReply(Reply{receivedAt.Sub(sentAt), bytes.Contains(frame, []byte(`"first":true`))})
 	}
-	return nil
 }
 
 // minRetryDelay is the shortest pause after a temporary refusal.

@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 )
 
@@ -88,34 +89,26 @@ func (d Dialer) Open(ctx context.Context, server string) (p *Player, status int,
 	return &Player{conn: conn}, status, nil
 }
 
-func (p *Player) hello(ctx context.Context, resume *protocol.Resume) error {
-	sentAt := time.Now()
-	if _, err := p.Send(protocol.TypeHello, protocol.Hello{Token: p.Token, Resume: resume}); err != nil {
-		return err
-	}
-	timeout := helloTimeout
+func (p *Player) hello(ctx context.Context, resume *protocol.Resume) (err error) {
+	defer testenv.Recover(&err)
+	sentAt, timeout := time.Now(), helloTimeout
 	if until, ok := ctx.Deadline(); ok {
 		timeout = time.Until(until)
 	}
-	f, err := p.Read(timeout)
-	if err != nil {
-		return err
-	}
+	testenv.Must(p.Send(protocol.TypeHello, protocol.Hello{Token: p.Token, Resume: resume}))
+	f := testenv.Must(p.Read(timeout))
 	if f.Type != protocol.TypeWelcome {
-		return fmt.Errorf("players: hello was answered with %s", f.Raw)
+		testenv.Fail("players: hello was answered with %s", f.Raw)
 	}
-	err = json.Unmarshal(f.Data, &p.Welcome)
+	testenv.MustDo(json.Unmarshal(f.Data, &p.Welcome))
 	p.ClockLeadMS = p.Welcome.ServerAt - sentAt.UnixMilli()
-	return err
+	return nil
 }
 
 // Send sends a request and returns its id.
-func (p *Player) Send(kind string, data any) (int64, error) {
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		return 0, err
-	}
-	return p.SendJSON(kind, encoded)
+func (p *Player) Send(kind string, data any) (id int64, err error) {
+	defer testenv.Recover(&err)
+	return p.SendJSON(kind, testenv.Must(json.Marshal(data)))
 }
 
 // SendJSON sends a request whose data is already JSON, and returns its id.
@@ -129,24 +122,17 @@ func (p *Player) SendJSON(kind string, data []byte) (int64, error) {
 
 // Ask sends a request, skips all frames before its reply, and returns an error if the reply
 // is one.
-func (p *Player) Ask(kind string, data any) error {
-	id, err := p.Send(kind, data)
-	if err != nil {
-		return err
+func (p *Player) Ask(kind string, data any) (err error) {
+	defer testenv.Recover(&err)
+	id := testenv.Must(p.Send(kind, data))
+	f := testenv.Must(p.Read(askTimeout))
+	for f.Re == nil || *f.Re != id {
+		f = testenv.Must(p.Read(askTimeout))
 	}
-	for {
-		f, err := p.Read(askTimeout)
-		if err != nil {
-			return err
-		}
-		if f.Re == nil || *f.Re != id {
-			continue
-		}
-		if f.Type == protocol.TypeError {
-			return fmt.Errorf("%s was answered with %s", kind, f.Raw)
-		}
-		return nil
+	if f.Type == protocol.TypeError {
+		testenv.Fail("%s was answered with %s", kind, f.Raw)
 	}
+	return nil
 }
 
 // Read waits for the next frame.

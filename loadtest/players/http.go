@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // Guest is a player as the server knows it.
@@ -64,33 +65,21 @@ func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Sta
 // Do makes the request and decodes its JSON answer into v. A status that is no success is a
 // *StatusError.
 func (c Call) Do(ctx context.Context, v any) (err error) {
+	defer testenv.Recover(&err)
 	var body io.Reader
 	if c.Body != nil {
-		encoded, err := json.Marshal(c.Body)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(encoded)
+		body = bytes.NewReader(testenv.Must(json.Marshal(c.Body)))
 	}
-	r, err := http.NewRequestWithContext(ctx, c.Method, c.URL, body)
-	if err != nil {
-		return err
-	}
+	r := testenv.Must(http.NewRequestWithContext(ctx, c.Method, c.URL, body))
 	r.Header.Set("Content-Type", "application/json")
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	answer, err := cmp.Or(c.Client, http.DefaultClient).Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, answer.Body.Close()) }()
-	raw, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
+	answer := testenv.Must(cmp.Or(c.Client, http.DefaultClient).Do(r))
+	defer answer.Body.Close()
+	raw := testenv.Must(io.ReadAll(answer.Body))
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("players: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
+		testenv.Fail("players: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
 	}
 	return json.Unmarshal(raw, v)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/checker"
+	"laststand/internal/testenv"
 )
 
 // session is an idle session or a watcher. To save memory, it consists of little more than
@@ -74,67 +74,59 @@ func (s *session) keep() {
 }
 
 // connectAndRead reads one connection until it ends, and returns the reason.
-func (s *session) connectAndRead() error {
+func (s *session) connectAndRead() (err error) {
+	defer testenv.Recover(&err)
 	ctx, cancel := context.WithTimeout(s.closing, s.ReplyTimeout)
 	dialledAt := time.Now()
 	p, err := s.dialer.Connect(ctx, s.server, s.guest, nil)
 	cancel()
 	s.countConnect(time.Since(dialledAt), err)
-	if err != nil {
-		return err
-	}
+	testenv.MustDo(err)
 	if !s.startedAt.IsZero() {
 		s.Stats.Add(Served, time.Since(s.startedAt))
 		s.startedAt = time.Time{}
 	}
 	s.Connected.Add(1)
-	defer s.Connected.Add(-1)
+	defer func() {
+		s.Connected.Add(-1)
+		if s.closing.Err() == nil {
+			s.Stats.Count("session "+outcome(err), 1)
+		}
+	}()
 	defer context.AfterFunc(s.closing, func() { _ = p.Close() })()
 	defer p.Close()
+	defer testenv.Recover(&err)
 	if s.isWatcher {
-		_, err = p.Send(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+		testenv.Must(p.Send(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}))
 	}
-	for err == nil {
+	for {
 		if s.isWatcher && s.PingInterval > 0 {
-			err = s.ping(p)
+			s.ping(p)
 			s.pause(s.PingInterval)
 			continue
 		}
-		_, err = s.read(p, time.Hour)
+		s.read(p, time.Hour)
 	}
-	if s.closing.Err() == nil {
-		s.Stats.Count("session "+outcome(err), 1)
-	}
-	return err
 }
 
 // read reads a frame, and counts the pushes of leaderboards.
-func (s *session) read(p *Player, timeout time.Duration) (raw []byte, err error) {
-	raw, err = p.ReadRaw(timeout)
+func (s *session) read(p *Player, timeout time.Duration) []byte {
+	raw := testenv.Must(p.ReadRaw(timeout))
 	switch {
-	case err != nil:
 	case bytes.HasPrefix(raw, []byte(`{"type":"`+protocol.TypeBoard+`"`)):
 		s.Stats.Count("boards pushed", 1)
 	case bytes.Contains(raw, []byte(`"type":"`+protocol.TypeError+`"`)) && s.Strict:
-		err = fmt.Errorf("%w: refused: %s", checker.ErrContract, raw)
+		breach("refused: %s", raw)
 	}
-	return raw, err
+	return raw
 }
 
 // ping sends a ping and waits for its pong.
-func (s *session) ping(p *Player) error {
+func (s *session) ping(p *Player) {
 	sentAt := time.Now()
-	if _, err := p.Send(protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}); err != nil {
-		return err
+	testenv.Must(p.Send(protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}))
+	for isAnswered := false; !isAnswered; {
+		isAnswered = bytes.Contains(s.read(p, s.ReplyTimeout), []byte(`"type":"`+protocol.TypePong+`"`))
 	}
-	for {
-		raw, err := s.read(p, s.ReplyTimeout)
-		if err != nil {
-			return err
-		}
-		if bytes.Contains(raw, []byte(`"type":"`+protocol.TypePong+`"`)) {
-			s.Stats.Add(Pong, time.Since(sentAt))
-			return nil
-		}
-	}
+	s.Stats.Add(Pong, time.Since(sentAt))
 }
