@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-
-	"laststand/internal/testenv"
 )
 
 // The measured costs of docs/PERFORMANCE.md, the highest of its tables.
@@ -33,83 +30,54 @@ const (
 	coresOfANode = 4
 )
 
-// capacityPlan is what a game expects of its players.
-type capacityPlan struct {
-	counts     string
-	online     float64
-	playing    float64
-	seconds    float64
-	questions  float64
-	dailyShare float64
-	dailyDuels float64
-	matchDays  float64
-	answerDays float64
-	windowDays float64
-}
-
-// capacityFlag is a flag with a number.
-type capacityFlag struct {
-	value       *float64
-	name, usage string
-	standard    float64
-	isShare     bool // from 0 to 1
-}
-
-func (c *capacityPlan) flags() []capacityFlag {
-	return []capacityFlag{
-		{&c.online, "online", "share of the players that is connected at the peak", 0.05, true},
-		{&c.playing, "playing", "share of the connected players that plays a duel", 0.4, true},
-		{&c.seconds, "answer-seconds", "seconds between two answers of a player", 12, false},
-		{&c.questions, "questions", "questions of a duel", 10, false},
-		{&c.dailyShare, "daily", "share of the players that plays on a day", 0.1, true},
-		{&c.dailyDuels, "duels", "duels of such a player on that day", 5, false},
-		{&c.matchDays, "matches-days", "retention.matches_days", 90, false},
-		{&c.answerDays, "answers-days", "retention.answers_days", 30, false},
-		{&c.windowDays, "window-days", "days of the longest rolling window", 7, false},
-	}
-}
-
-// capacityCommand computes what a game costs from the measured costs and an expectation.
+// capacityPlan is what a game expects of its players. As a program it computes what the game costs,
+// from the measured costs.
 //
 //	go run ./loadtest capacity                     # the table of docs/operate/capacity.md
 //	go run ./loadtest capacity -players 250000 -online 0.2
-func capacityCommand(flags *flag.FlagSet) func(context.Context) {
-	var c capacityPlan
-	c.register(flags)
-	return func(context.Context) { fmt.Print(c.table()) }
+type capacityPlan struct {
+	Players    []uint64 `default:"1000000,10000000,100000000" help:"Numbers of players, separated by commas."`
+	Online     float64  `default:"0.05" help:"Share of the players that is connected at the peak."`
+	Playing    float64  `default:"0.4" help:"Share of the connected players that plays a duel."`
+	Seconds    float64  `default:"12" name:"answer-seconds" help:"Seconds between two answers of a player."`
+	Questions  float64  `default:"10" help:"Questions of a duel."`
+	DailyShare float64  `default:"0.1" name:"daily" help:"Share of the players that plays on a day."`
+	DailyDuels float64  `default:"5" name:"duels" help:"Duels of such a player on that day."`
+	MatchDays  float64  `default:"90" name:"matches-days" help:"The setting retention.matches_days."`
+	AnswerDays float64  `default:"30" name:"answers-days" help:"The setting retention.answers_days."`
+	WindowDays float64  `default:"7" help:"Days of the longest rolling window."`
 }
 
-func (c *capacityPlan) register(flags *flag.FlagSet) {
-	for _, f := range c.flags() {
-		flags.Float64Var(f.value, f.name, f.standard, f.usage)
-	}
-	flags.StringVar(&c.counts, "players", "1000000,10000000,100000000", "numbers of players, separated by commas")
-}
+// Run prints the table.
+func (c *capacityPlan) Run(context.Context) { fmt.Print(c.table()) }
 
-// players returns the numbers of players. It fails if a flag is invalid.
-func (c *capacityPlan) players() (players []float64) {
-	for part := range strings.SplitSeq(c.counts, ",") {
-		n, err := strconv.ParseUint(part, 10, 40)
-		if err != nil || n == 0 {
-			testenv.Fail("-players has %q; use whole numbers from 1, separated by commas", part)
-		}
-		players = append(players, float64(n))
-	}
-	for _, f := range c.flags() {
-		switch n := *f.value; {
-		case f.isShare && !(n >= 0 && n <= 1):
-			testenv.Fail("-%s is %v; use a share from 0 to 1", f.name, n)
-		case !f.isShare && !(n > 0 && n < 1e6):
-			testenv.Fail("-%s is %v; use a number above 0 and below 1,000,000", f.name, n)
+// Validate returns an error if a flag is out of range.
+func (c *capacityPlan) Validate() error {
+	for _, n := range c.Players {
+		if n == 0 || n >= 1<<40 {
+			return fmt.Errorf("-players has %d; use whole numbers from 1, separated by commas", n)
 		}
 	}
-	return players
+	for name, share := range map[string]float64{"online": c.Online, "playing": c.Playing, "daily": c.DailyShare} {
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("-%s is %v; use a share from 0 to 1", name, share)
+		}
+	}
+	for name, number := range map[string]float64{
+		"answer-seconds": c.Seconds, "questions": c.Questions, "duels": c.DailyDuels, "matches-days": c.MatchDays, "answers-days": c.AnswerDays, "window-days": c.WindowDays,
+	} {
+		if !(number > 0 && number < 1e6) {
+			return fmt.Errorf("-%s is %v; use a number above 0 and below 1,000,000", name, number)
+		}
+	}
+	return nil
 }
 
 // table returns a table in Markdown with a column for each number of players.
 func (c *capacityPlan) table() string {
 	header, line, rows := "| players |", "| --- |", make([]string, 0, 16)
-	for i, n := range c.players() {
+	for i, players := range c.Players {
+		n := float64(players)
 		header, line = header+" "+grouped(n)+" |", line+" --- |"
 		for r, figure := range c.figures(n) {
 			if i == 0 {
@@ -123,14 +91,14 @@ func (c *capacityPlan) table() string {
 
 // figures returns the rows for n players: a name and a figure.
 func (c *capacityPlan) figures(n float64) [][2]string {
-	connected := n * c.online
-	answers := connected * c.playing / c.seconds
+	connected := n * c.Online
+	answers := connected * c.Playing / c.Seconds
 	nodeCores := answers * nodeMicros / 1e6 / usableShare
 	nodes := math.Max(2, math.Ceil(nodeCores/coresOfANode))
-	nodeMemory := idleBytes + heapFactor*connected/nodes*((1-c.playing)*restBytes+c.playing*playBytes) + n*nameBytes
-	duels := n * c.dailyShare * c.dailyDuels / 2
+	nodeMemory := idleBytes + heapFactor*connected/nodes*((1-c.Playing)*restBytes+c.Playing*playBytes) + n*nameBytes
+	duels := n * c.DailyShare * c.DailyDuels / 2
 	// A player is on the boards of all time and of the day, and in the window if it played in it.
-	boards := n * boardBytes * (1 + c.dailyShare + math.Min(1, c.dailyShare*c.windowDays))
+	boards := n * boardBytes * (1 + c.DailyShare + math.Min(1, c.DailyShare*c.WindowDays))
 	return [][2]string{
 		{"connected at the peak", grouped(connected)},
 		{"answers per second at the peak", grouped(answers)},
@@ -138,12 +106,12 @@ func (c *capacityPlan) figures(n float64) [][2]string {
 		{"memory of a node, GB", decimal(nodeMemory / 1e9)},
 		{"Redis masters", grouped(math.Max(1, math.Ceil(answers*redisMicros/1e6/usableShare)))},
 		{"Redis: leaderboards, GB", decimal(boards / 1e9)},
-		{"Redis: running duels, GB", decimal(answers * matchBytes * (c.questions*c.seconds + keptSeconds) / 1e9)},
+		{"Redis: running duels, GB", decimal(answers * matchBytes * (c.Questions*c.Seconds + keptSeconds) / 1e9)},
 		{"PostgreSQL cores", grouped(math.Max(1, math.Ceil(answers*postgresMicros/1e6/usableShare)))},
 		{"PostgreSQL: players, GB", decimal(n * playerBytes / 1e9)},
-		{"PostgreSQL: duels, GB", decimal(duels * c.matchDays * duelBytes / 1e9)},
+		{"PostgreSQL: duels, GB", decimal(duels * c.MatchDays * duelBytes / 1e9)},
 		{"PostgreSQL: points of one year, GB", decimal(duels * 365 * entryBytes / 1e9)},
-		{"PostgreSQL: answers, GB", decimal(duels * 2 * c.questions * c.answerDays * answerBytes / 1e9)},
+		{"PostgreSQL: answers, GB", decimal(duels * 2 * c.Questions * c.AnswerDays * answerBytes / 1e9)},
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -16,32 +15,21 @@ func TestTheCapacityPageHasTheComputedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c capacityPlan
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	c.register(flags)
-	if err := flags.Parse(nil); err != nil {
-		t.Fatal(err)
-	}
-	if table := c.table(); !strings.Contains(string(page), table) {
+	if table := parse(new(capacityPlan), nil).(*capacityPlan).table(); !strings.Contains(string(page), table) {
 		t.Errorf("docs/operate/capacity.md lacks this table:\n%s", table)
 	}
 }
 
 func TestCapacityRefusesImpossibleFigures(t *testing.T) {
 	t.Parallel()
-	for _, arguments := range [][]string{{"-players", "0"}, {"-players", "1,x"}, {"-online", "1.1"}, {"-online", "NaN"}, {"-questions", "0"}, {"-duels", "-1"}} {
-		flags := flag.NewFlagSet("", flag.ContinueOnError)
-		run := capacityCommand(flags)
-		if err := flags.Parse(arguments); err != nil {
-			t.Fatal(err)
-		}
+	for _, argument := range []string{"-players=0", "-players=1,x", "-online=1.1", "-online=NaN", "-questions=0", "-duels=-1"} {
 		err := func() (err error) {
 			defer testenv.Recover(&err)
-			run(t.Context())
+			parse(new(capacityPlan), []string{argument})
 			return nil
 		}()
-		if err == nil || !strings.Contains(err.Error(), arguments[0]) {
-			t.Errorf("%v: %v", arguments, err)
+		if name, _, _ := strings.Cut(argument, "="); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v: %v", argument, err)
 		}
 	}
 }

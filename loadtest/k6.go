@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -16,15 +15,6 @@ import (
 
 	"laststand/internal/testenv"
 )
-
-// k6Run is a run of a k6 script against a server.
-type k6Run struct {
-	k6, server  string
-	timeout     time.Duration
-	script      string
-	environment []string // NAME=VALUE for the script
-	node        *testenv.Node
-}
 
 // defaultGame configures the game of all scripts except short and spike.
 const defaultGame = "{duel: {bot_after_ms: 0, pair_limit_per_day: 0}}"
@@ -42,7 +32,7 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `
 
-// k6Command runs a k6 script against a server that it starts, in the root of the repository.
+// k6Run runs a k6 script against a server that it starts, in the root of the repository.
 // loadtest/k6/README.md lists the scripts and their settings.
 //
 //	go install go.k6.io/k6@v1.8.1                        # once
@@ -52,31 +42,32 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
 // It fails if the server broke a rule, or was slower than the script allows. The script
 // short also demands that k6 checked every rule. Then it runs again, and what k6 receives
 // breaks each rule: k6 must find every breach.
-func k6Command(flags *flag.FlagSet) func(context.Context) {
-	var r k6Run
-	flags.StringVar(&r.k6, "k6", "k6", "`path` of k6")
-	flags.StringVar(&r.server, "server", "", "start this `binary` instead of this tree")
-	flags.DurationVar(&r.timeout, "within", 24*time.Hour, "end the run after this time; it has then failed")
-	return func(ctx context.Context) {
-		if flags.NArg() == 0 {
-			testenv.Fail("no script is named; use a script of loadtest/k6, such as duel")
-		}
-		r.script, r.environment = flags.Arg(0), flags.Args()[1:]
-		ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%s did not end within %v", r.script, r.timeout))
-		defer cancel()
-		err := r.run(ctx)
-		testenv.MustDo(errors.Join(context.Cause(ctx), err))
-	}
+type k6Run struct {
+	K6          string        `default:"k6" name:"k6" placeholder:"PATH" help:"Path of k6."`
+	Server      string        `placeholder:"BINARY" help:"Start this binary instead of this tree."`
+	Within      time.Duration `default:"24h" help:"End the run after this time; it has then failed."`
+	Script      string        `arg:"" help:"A script of loadtest/k6, such as duel."`
+	Environment []string      `arg:"" optional:"" help:"NAME=VALUE for the script."`
+
+	node *testenv.Node
+}
+
+// Run runs the script. It fails by testenv.Must.
+func (r *k6Run) Run(ctx context.Context) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Within, fmt.Errorf("%s did not end within %v", r.Script, r.Within))
+	defer cancel()
+	err := r.run(ctx)
+	testenv.MustDo(errors.Join(context.Cause(ctx), err))
 }
 
 // run starts the server and runs the script; short runs twice.
 func (r *k6Run) run(ctx context.Context) (err error) {
 	defer testenv.Recover(&err)
-	options, isShort := testenv.NodeOptions{Binary: testenv.Must(testenv.BuildServer(ctx, r.server)), Game: defaultGame}, r.script == "short"
-	switch r.script {
+	options, isShort := testenv.NodeOptions{Binary: testenv.Must(testenv.BuildServer(ctx, r.Server)), Game: defaultGame}, r.Script == "short"
+	switch r.Script {
 	case "short":
 		options.Game = shortGame
-		r.environment = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, r.environment...)
+		r.Environment = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, r.Environment...)
 	case "spike": // matches start and end before, during and after the spike
 		options.Settings = fmt.Sprintf(spikeSettings, strings.TrimSuffix(shortGame, "}"), testenv.KeysYAML)
 	}
@@ -116,7 +107,7 @@ func (r *k6Run) checkServer(ctx context.Context, mustCheckAll bool) {
 // checkRules runs the script so that what it receives breaks each rule. k6 must find every
 // breach.
 func (r *k6Run) checkRules(ctx context.Context) {
-	r.environment = append(r.environment, "FAULTS=1", "PUSH_TIMEOUT=5", "GRACE=5s") // clients need not wait long for messages that a fault has removed
+	r.Environment = append(r.Environment, "FAULTS=1", "PUSH_TIMEOUT=5", "GRACE=5s") // clients need not wait long for messages that a fault has removed
 	isBroken, rules, output := r.runScript(ctx)
 	found, missed := brokenRules(rules)
 	fmt.Printf("breaches found: %v\n", found)
@@ -149,13 +140,13 @@ const thresholdExitCode = 99
 // runScript returns whether a threshold did not hold, the counts of the rules and the output of k6.
 func (r *k6Run) runScript(ctx context.Context) (isBroken bool, rules map[string]checkCount, output string) {
 	export := filepath.Join(r.node.Dir, "summary.json")
-	cmd := exec.CommandContext(ctx, r.k6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", export, filepath.Join("loadtest", "k6", r.script+".js"))
-	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+r.node.URL, "OPS="+r.node.OpsURL), r.environment...)
+	cmd := exec.CommandContext(ctx, r.K6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", export, filepath.Join("loadtest", "k6", r.Script+".js"))
+	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+r.node.URL, "OPS="+r.node.OpsURL), r.Environment...)
 	cmd.Env = append(cmd.Env, "KEY_FILE="+r.node.KeyFile(), "KEY_ID="+testenv.KeyID)
 	out, err := cmd.CombinedOutput()
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if isBroken = ok && ended.ExitCode() == thresholdExitCode; err != nil && !isBroken {
-		testenv.Fail("%s: %w\n%s", r.k6, err, out)
+		testenv.Fail("%s: %w\n%s", r.K6, err, out)
 	}
 	return isBroken, readRules(testenv.Must(os.ReadFile(export))), string(out)
 }

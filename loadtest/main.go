@@ -10,93 +10,85 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/bench"
 	"laststand/loadtest/stress"
 )
 
-// program is one of the programs of this command.
-type program struct {
-	name    string                                                // the first arguments
-	summary string                                                // "": another program starts it as a subprocess
-	command func(flags *flag.FlagSet) (run func(context.Context)) // run fails by testenv.Must
-}
+// programs are the programs of this command.
+type programs struct {
+	Bench struct {
+		Answers     bench.Answers     `cmd:"" help:"Measure answers and first right answers in arenas."`
+		Duels       bench.Duels       `cmd:"" help:"Measure answers in duels."`
+		Arena       bench.Arena       `cmd:"" help:"Measure one arena with thousands of players, and check it."`
+		Broadcast   bench.Broadcast   `cmd:"" help:"Measure how long a push takes to reach all watchers."`
+		Connections bench.Connections `cmd:"" help:"Measure the memory of connections, a storm of them, and the death of a node."`
+		Scale       bench.Scale       `cmd:"" help:"Measure the cost of an answer on 1, 2 and 4 nodes."`
+		Restore     bench.Restore     `cmd:"" help:"Measure backup and restore of a large ledger, on both databases."`
+	} `cmd:"" help:"Measure a server."`
+	Stress struct {
+		Swarm   stress.SwarmCommand   `cmd:"" help:"Play with many players on many nodes, and check everything that they receive."`
+		Chaos   stress.ChaosCommand   `cmd:"" help:"Kill, stall and drain nodes while players play, and check that nothing is lost."`
+		Hostile stress.HostileCommand `cmd:"" help:"Attack a server while honest players play."`
+	} `cmd:"" help:"Check a server under load."`
+	Capacity capacityPlan `cmd:"" help:"Compute what a game with many players costs."`
+	K6       k6Run        `cmd:"" name:"k6" help:"Run a k6 script of loadtest/k6 against a server."`
 
-var programs = []program{
-	{"bench answers", "Measure answers and first right answers in arenas.", bench.Answers},
-	{"bench duels", "Measure answers in duels.", bench.Duels},
-	{"bench arena", "Measure one arena with thousands of players, and check it.", bench.Arena},
-	{"bench broadcast", "Measure how long a push takes to reach all watchers.", bench.Broadcast},
-	{"bench connections", "Measure the memory of connections, a storm of them, and the death of a node.", bench.Connections},
-	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},
-	{"bench restore", "Measure backup and restore of a large ledger, on both databases.", bench.Restore},
-	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", stress.SwarmCommand},
-	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", stress.ChaosCommand},
-	{"stress hostile", "Attack a server while honest players play.", stress.HostileCommand},
-	{"capacity", "Compute what a game with many players costs.", capacityCommand},
-	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6Command},
-
-	{bench.FloorProcess, "", bench.Floor},
-	{stress.AttackersProcess, "", stress.Attackers},
+	Floor     bench.Floor      `cmd:"" name:"bench-floor" hidden:""`       // see bench.FloorProcess
+	Attackers stress.Attackers `cmd:"" name:"hostile-attackers" hidden:""` // see stress.AttackersProcess
 }
 
 func main() {
-	p, arguments, ok := find(os.Args[1:])
-	if !ok {
-		fmt.Fprint(os.Stderr, usage())
-		os.Exit(2)
-	}
-	if err := p.run(arguments); err != nil {
-		fmt.Fprintf(os.Stderr, "loadtest: %s: %v\n", p.name, err)
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "loadtest:", err)
 		os.Exit(1)
 	}
 }
 
-// find returns the program that the first arguments name, and the other arguments.
-func find(arguments []string) (p program, rest []string, ok bool) {
-	for _, p := range programs {
-		words := strings.Fields(p.name)
-		if len(arguments) >= len(words) && strings.Join(arguments[:len(words)], " ") == p.name {
-			return p, arguments[len(words):], true
-		}
-	}
-	return program{}, nil, false
-}
-
-func usage() string {
-	var b strings.Builder
-	b.WriteString("usage: go run ./loadtest PROGRAM [flags]; -h lists the flags of a program\n\n")
-	for _, p := range programs {
-		if p.summary != "" {
-			fmt.Fprintf(&b, "  %-18s %s\n", p.name, p.summary)
-		}
-	}
-	return b.String()
-}
-
-// run runs the program until it ends or the process is interrupted. Then it ends everything
+// run runs a program until it ends or the process is interrupted. Then it ends everything
 // that the program has started.
-func (p program) run(arguments []string) (err error) {
+func run(arguments []string) (err error) {
+	defer testenv.Recover(&err)
+	if len(arguments) == 0 {
+		arguments = []string{"--help"}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	flags := flag.NewFlagSet(p.name, flag.ContinueOnError)
-	run := p.command(flags)
-	if err := flags.Parse(arguments); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
 	defer testenv.StopShared()
-	defer testenv.Recover(&err)
-	run(ctx)
+	parse(new(programs), arguments).(interface{ Run(context.Context) }).Run(ctx)
 	return nil
+}
+
+// parse parses arguments into programs or into one program, and returns the selected program. It
+// fails by testenv.Must.
+func parse(into any, arguments []string) (program any) {
+	parser := testenv.Must(kong.New(into, kong.Name("loadtest"), kong.Vars{
+		"seed": strconv.Itoa(rand.IntN(1_000_000)), "attacks": strings.Join(stress.AttackKinds(), ","), //nolint:gosec // no secret
+	}))
+	command := testenv.Must(parser.Parse(longFlags(arguments)))
+	if command.Selected() == nil {
+		return into
+	}
+	return command.Selected().Target.Addr().Interface()
+}
+
+// longFlags replaces -name, as package flag and our documents write flags, by --name, as kong does.
+func longFlags(arguments []string) (all []string) {
+	for _, argument := range arguments {
+		if strings.HasPrefix(argument, "-") && !strings.HasPrefix(argument, "--") && len(argument) > 2 {
+			argument = "-" + argument
+		}
+		all = append(all, argument)
+	}
+	return all
 }

@@ -28,7 +28,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,
 		ClusterConfig: stress.ClusterConfig{Attach: []string{node.url}, Log: t.Logf},
 	}
-	if err := c.Validate(); err != nil {
+	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
 	report := runSwarm(t, c, node)

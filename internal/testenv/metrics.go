@@ -73,7 +73,8 @@ func (n *Node) getOperations(ctx context.Context, path, token string) (text []by
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer := Must(http.DefaultClient.Do(request))
+	answer, err := http.DefaultClient.Do(request)
+	MustDo(err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		Fail("%s was answered with %s", path, answer.Status)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"strconv"
 	"time"
@@ -15,11 +14,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
-
-type answersOptions struct {
-	options
-	arenas, players, questions, rate int
-}
 
 // Answers measures answers and first right answers in arenas.
 //
@@ -39,31 +33,33 @@ type answersOptions struct {
 //
 // With -rate, players answer at random times after the question. They reach that rate if
 // everything else takes no time, so the measured rate is lower.
-func Answers(flags *flag.FlagSet) func(context.Context) {
-	var o answersOptions
-	o.register(flags, 3, "kinds")
-	o.registerCosts(flags, "answers")
-	flags.IntVar(&o.arenas, "arenas", 8, "arenas that play at the same time, of answers and floor")
-	flags.IntVar(&o.players, "players", 100, "players of each arena")
-	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
-	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
-	return func(ctx context.Context) {
-		o.run(ctx, fmt.Sprintf("%d arenas of %d players, %d questions", o.arenas, o.players, o.questions), o.parts)
-	}
+type Answers struct {
+	options   `set:"runs=3"`
+	Kinds     []string `help:"Measure only what has these names, separated by commas."`
+	Costs     bool     `help:"Show the work for an answer of the kind answers by its parts instead."`
+	Arenas    int      `default:"8" help:"Arenas that play at the same time, of answers and floor."`
+	Players   int      `default:"100" help:"Players of each arena."`
+	Questions int      `default:"60" help:"Questions of each arena, at most 100."`
+	Rate      int      `help:"Answers/s to offer, of answers and floor; 0: as many as possible."`
 }
 
-func (o *answersOptions) parts(r *players.Report) []part {
+// Run runs the program. It fails by testenv.Must.
+func (o *Answers) Run(ctx context.Context) {
+	o.run(ctx, fmt.Sprintf("answers, %d arenas of %d players, %d questions", o.Arenas, o.Players, o.Questions), o.Kinds, o.parts)
+}
+
+func (o *Answers) parts(r *players.Report) []part {
 	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{
-		Redis: "redis", Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+		Redis: "redis", Bank: textBank(o.Questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
 	}}
 	onRedis := clusterOptions{node: testenv.NodeOptions{Redis: "redis"}}
 	floor := onRedis
-	floor.floor = []string{"-players", strconv.Itoa(o.players)}
-	survival := playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`}
-	if o.rate > 0 {
-		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.rate)
+	floor.floor = []string{"-players", strconv.Itoa(o.Players)}
+	survival := playOptions{mode: "survival", players: o.Arenas * o.Players, arenas: o.Arenas, questions: o.Questions, answer: `"wrong"`}
+	if o.Rate > 0 {
+		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.Rate)
 	}
-	if o.costs {
+	if o.Costs {
 		return []part{newCostPart(r, "answers", node, survival, 500*time.Millisecond, time.Second)}
 	}
 	t := newAnswerTable(r)
@@ -75,10 +71,10 @@ func (o *answersOptions) parts(r *players.Report) []part {
 	}
 	decideAll := func(name string, decide decideFunc) part {
 		return part{name, onRedis, func(ctx context.Context, c cluster) {
-			c.decideAnswers(ctx, o.players, questionsTimes*o.questions, decide).addTo(t, name)
+			c.decideAnswers(ctx, o.Players, questionsTimes*o.Questions, decide).addTo(t, name)
 		}}
 	}
-	buzzer := playOptions{mode: "buzzer", players: o.players, arenas: 1, questions: o.questions, answer: `"right"`}
+	buzzer := playOptions{mode: "buzzer", players: o.Players, arenas: 1, questions: o.Questions, answer: `"right"`}
 	return []part{
 		playAll("answers", node, survival, checkAllAccepted), playAll("floor", floor, survival, checkAllAccepted), playAll("firsts", node, buzzer, checkFirsts),
 		decideAll("plain WATCH", decideByWatch), decideAll("one script", decideByScript),

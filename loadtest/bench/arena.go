@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
@@ -10,12 +9,6 @@ import (
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
 )
-
-type arenaOptions struct {
-	options
-	players, questions int
-	think              time.Duration
-}
 
 // Arena measures one arena with very many players on two nodes, with PostgreSQL. Package
 // checker checks everything that the players receive, and then what is stored: standings,
@@ -30,21 +23,23 @@ type arenaOptions struct {
 // player has it. Memory is the largest growth of both nodes together.
 //
 // The program fails if it finds a violation of the contract.
-func Arena(flags *flag.FlagSet) func(context.Context) {
-	var o arenaOptions
-	o.register(flags, 1, "modes")
-	flags.IntVar(&o.players, "players", 10_000, "players of the arena, 100 to 10,000")
-	flags.IntVar(&o.questions, "questions", 20, "questions of the arena")
-	flags.DurationVar(&o.think, "think", 5*time.Second, "time in which players answer")
-	return func(ctx context.Context) {
-		if o.players < 100 || o.players > 10_000 || o.questions < 1 || o.think < time.Second {
-			testenv.Fail("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
-		}
-		o.run(ctx, fmt.Sprintf("%d players, %d questions, answers within %v, 2 nodes", o.players, o.questions, o.think), o.parts)
-	}
+type Arena struct {
+	options   `set:"runs=1"`
+	Modes     []string      `help:"Measure only what has these names, separated by commas."`
+	Players   int           `default:"10000" help:"Players of the arena, 100 to 10,000."`
+	Questions int           `default:"20" help:"Questions of the arena."`
+	Think     time.Duration `default:"5s" help:"Time in which players answer."`
 }
 
-func (o *arenaOptions) parts(r *players.Report) (all []part) {
+// Run runs the program. It fails by testenv.Must.
+func (o *Arena) Run(ctx context.Context) {
+	if o.Players < 100 || o.Players > 10_000 || o.Questions < 1 || o.Think < time.Second {
+		testenv.Fail("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
+	}
+	o.run(ctx, fmt.Sprintf("arena, %d players, %d questions, answers within %v, 2 nodes", o.Players, o.Questions, o.Think), o.Modes, o.parts)
+}
+
+func (o *Arena) parts(r *players.Report) (all []part) {
 	times := players.Columns(0, "number", "p50 ms", "p99 ms", "last ms")
 	t := arenaTables{
 		r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...),
@@ -52,7 +47,7 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 	}
 	on := clusterOptions{nodes: 2, node: testenv.NodeOptions{
 		Redis: "redis", Database: "postgres", Env: []string{"GOGC=100"},
-		Game: fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.think + time.Second/2).Milliseconds()),
+		Game: fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.Think + time.Second/2).Milliseconds()),
 	}}
 	for _, mode := range []string{"race", "buzzer", "survival"} {
 		all = append(all, part{mode, on, func(ctx context.Context, c cluster) { o.measure(ctx, c, t, mode) }})
@@ -63,31 +58,31 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 type arenaTables struct{ results, answers, work *players.Table }
 
 // measure plays one match, checks it, and adds a row to each table.
-func (o *arenaOptions) measure(ctx context.Context, c cluster, t arenaTables, mode string) {
+func (o *Arena) measure(ctx context.Context, c cluster, t arenaTables, mode string) {
 	before := c.sumNodes(testenv.ResetPeakBytes)
 	k := newBenchClients(ctx, c)
-	k.Habits = players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)}
-	k.Questions, k.Ranked, k.Checker.ArenasCount, k.Checker.KeepAnswers = o.questions, true, true, true
+	k.Habits = players.Habits{Think: o.Think, SkipShare: 10 / float64(o.Players)}
+	k.Questions, k.Ranked, k.Checker.ArenasCount, k.Checker.KeepAnswers = o.Questions, true, true, true
 	defer k.end()
-	joining, match := time.Duration(o.players)*time.Second/joinsPerSecond, time.Duration(o.questions)*(o.think+3*time.Second)
-	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
+	joining, match := time.Duration(o.Players)*time.Second/joinsPerSecond, time.Duration(o.Questions)*(o.Think+3*time.Second)
+	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.Players, MaxPlayers: o.Players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
 	k.await(ctx, "asked", joining, func() bool { return k.Stats.All().Quantiles(players.Question).N > 0 })
 	from := c.readUsage(ctx)
-	k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.players) })
+	k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.Players) })
 	to, peak := c.readUsage(ctx), c.sumNodes(testenv.PeakBytes)
 	k.close()
 	k.Checker.JudgeRest()
 	stored := checker.Stored{Checker: k.Checker, Get: k.Get, Share: 1}
 	compared := testenv.Must(stored.CheckStored(ctx))
 	testenv.MustDo(k.violation())
-	if compared < o.players {
-		testenv.Fail("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players)
+	if compared < o.Players {
+		testenv.Fail("the results of %d of %d players are unknown, so they were not compared", o.Players-compared, o.Players)
 	}
 	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
 		q := k.Stats.All().Quantiles(kind)
 		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
 	}
-	count := float64(o.players)
+	count := float64(o.Players)
 	t.work.Add(mode, append([]float64{(peak - before) / count / 1000}, to.costs(from, count)...)...)
 }
 

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,11 +15,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
-
-type broadcastOptions struct {
-	options
-	watchers, pushes int
-}
 
 // pushPause is the time between pushes, so that one is delivered before the next.
 const pushPause = 500 * time.Millisecond
@@ -35,28 +29,29 @@ const pushPause = 500 * time.Millisecond
 // the floor. It ends when the last watcher has read the push. The processor time is that of
 // the server for each frame that a watcher received. An arena also pushes that a question is
 // closed.
-func Broadcast(flags *flag.FlagSet) func(context.Context) {
-	var o broadcastOptions
-	o.register(flags, 3, "")
-	flags.IntVar(&o.watchers, "watchers", 10_000, "sockets that receive each push")
-	flags.IntVar(&o.pushes, "pushes", 20, "pushes of each run")
-	return func(ctx context.Context) {
-		if o.watchers < 1 || o.pushes < 1 {
-			testenv.Fail("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
-		}
-		o.run(ctx, fmt.Sprintf("%d watchers, %d pushes a run", o.watchers, o.pushes), o.parts)
-	}
+type Broadcast struct {
+	options  `set:"runs=3"`
+	Watchers int `default:"10000" help:"Sockets that receive each push."`
+	Pushes   int `default:"20" help:"Pushes of each run."`
 }
 
-func (o *broadcastOptions) parts(r *players.Report) []part {
+// Run runs the program. It fails by testenv.Must.
+func (o *Broadcast) Run(ctx context.Context) {
+	if o.Watchers < 1 || o.Pushes < 1 {
+		testenv.Fail("-watchers is %d and -pushes is %d; use at least 1", o.Watchers, o.Pushes)
+	}
+	o.run(ctx, fmt.Sprintf("broadcast, %d watchers, %d pushes a run", o.Watchers, o.Pushes), nil, o.parts)
+}
+
+func (o *Broadcast) parts(r *players.Report) []part {
 	t := r.Table("push to the last watcher", slices.Concat(players.Columns(1, "p50 ms", "max ms"), players.Columns(0, "bytes"), players.Columns(2, "server µs"))...)
 	node := testenv.NodeOptions{Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
 	size := 0
 	return []part{
 		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c cluster) { size = o.measureArena(ctx, t, c) }},
 		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c cluster) {
-			o.measure(ctx, t, c, "floor", "", o.pushes, func() {
-				for range o.pushes {
+			o.measure(ctx, t, c, "floor", "", o.Pushes, func() {
+				for range o.Pushes {
 					testenv.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))
 					time.Sleep(pushPause)
 				}
@@ -67,18 +62,18 @@ func (o *broadcastOptions) parts(r *players.Report) []part {
 
 // measureArena measures the questions of an arena with one player, and returns the size of a
 // push. The host opens and closes each question.
-func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c cluster) (size int) {
+func (o *Broadcast) measureArena(ctx context.Context, t *players.Table, c cluster) (size int) {
 	host, made := makeArena(ctx, c.URLs()[0], protocol.NewArena{
-		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
+		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.Pushes, Lang: "en"},
 	})
 	defer host.Close()
 	player := testenv.Must(connectPlayer(ctx, c.URLs()[0], 0))
 	defer player.Close()
 	testenv.MustDo(player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
-	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, func() {
+	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.Pushes, func() {
 		testenv.MustDo(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}))
 		time.Sleep(2 * pushPause)
-		for n := range 2 * o.pushes { // opens each question, and closes it
+		for n := range 2 * o.Pushes { // opens each question, and closes it
 			testenv.MustDo(host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1}))
 			time.Sleep(pushPause)
 		}
@@ -87,8 +82,8 @@ func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c
 
 // measure connects watchers, lets lead cause the pushes, and adds a row of figures. Each
 // watcher receives a number of frames. It returns the size of a push.
-func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c cluster, row, code string, frames int, lead func()) (size int) {
-	w := watchers{all: make([]*players.Player, o.watchers), last: make([]float64, o.pushes)}
+func (o *Broadcast) measure(ctx context.Context, t *players.Table, c cluster, row, code string, frames int, lead func()) (size int) {
+	w := watchers{all: make([]*players.Player, o.Watchers), last: make([]float64, o.Pushes)}
 	defer w.close()
 	w.connect(ctx, c.URLs()[0], code)
 	for _, one := range w.all {
@@ -100,7 +95,7 @@ func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c clus
 	spent := testenv.Must(testenv.CPUTime(server)) - before
 	testenv.MustDo(w.reading.Wait())
 	slices.Sort(w.last)
-	t.Add(row, w.last[o.pushes/2], w.last[o.pushes-1], float64(w.size), micros(spent)/float64(frames*o.watchers))
+	t.Add(row, w.last[o.Pushes/2], w.last[o.Pushes-1], float64(w.size), micros(spent)/float64(frames*o.Watchers))
 	return w.size
 }
 

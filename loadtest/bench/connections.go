@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"time"
@@ -10,11 +9,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
-
-type connectionsOptions struct {
-	options
-	idle, storm, playing int
-}
 
 // Connections measures the memory of a websocket at rest and during a match. It also
 // measures a storm of new connections, and the time until all players of a dead node are
@@ -31,15 +25,17 @@ type connectionsOptions struct {
 // no longer changes.
 //
 // The program fails if a connection was lost or a player did not come back.
-func Connections(flags *flag.FlagSet) func(context.Context) {
-	var o connectionsOptions
-	o.register(flags, 1, "parts")
-	flags.IntVar(&o.idle, "idle", 15_000, "connections at rest")
-	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
-	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
-	return func(ctx context.Context) {
-		o.run(ctx, fmt.Sprintf("%d at rest, a storm of %d, %d players", o.idle, o.storm, o.playing), o.parts)
-	}
+type Connections struct {
+	options `set:"runs=1"`
+	Parts   []string `help:"Measure only what has these names, separated by commas."`
+	Idle    int      `default:"15000" help:"Connections at rest."`
+	Storm   int      `default:"10000" help:"Connections of a storm."`
+	Playing int      `default:"2000" help:"Players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed."`
+}
+
+// Run runs the program. It fails by testenv.Must.
+func (o *Connections) Run(ctx context.Context) {
+	o.run(ctx, fmt.Sprintf("connections, %d at rest, a storm of %d, %d players", o.Idle, o.Storm, o.Playing), o.Parts, o.parts)
 }
 
 const (
@@ -54,7 +50,7 @@ type connectionTables struct{ memory, serveTimes *players.Table }
 
 // parts returns what to measure. The nodes collect garbage as often as the minimal server: a heap
 // that may grow before a collection hides the memory of connections.
-func (o *connectionsOptions) parts(r *players.Report) []part {
+func (o *Connections) parts(r *players.Report) []part {
 	t := connectionTables{
 		r.Table("bytes of a connection", append(players.Columns(0, "connections", "resident", "heap", "stacks"), players.Columns(3, "goroutines")...)...),
 		r.Table("until a client is served", slices.Concat(players.Columns(0, "clients"), players.Columns(1, "seconds", "p50 ms", "p99 ms", "max ms"), players.Columns(0, "refusals"))...),
@@ -67,7 +63,7 @@ func (o *connectionsOptions) parts(r *players.Report) []part {
 	}
 	play := func(inArenas bool, row string) func(context.Context, cluster) {
 		return func(ctx context.Context, c cluster) {
-			t.addMemory(ctx, c, row, o.playing, func(k *benchClients) { o.openQuestion(ctx, k, inArenas) })
+			t.addMemory(ctx, c, row, o.Playing, func(k *benchClients) { o.openQuestion(ctx, k, inArenas) })
 		}
 	}
 	return []part{
@@ -100,12 +96,12 @@ func (t connectionTables) addServeTimes(row string, q players.Quantiles, took ti
 
 // measureIdle measures the memory of connections at rest. Then it closes them and measures a
 // storm of connections.
-func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables, c cluster, name string) {
-	t.addMemory(ctx, c, name, o.idle, func(k *benchClients) { k.connectIdle(ctx, o.idle, fillTime) })
+func (o *Connections) measureIdle(ctx context.Context, t connectionTables, c cluster, name string) {
+	t.addMemory(ctx, c, name, o.Idle, func(k *benchClients) { k.connectIdle(ctx, o.Idle, fillTime) })
 	c.steadyMemory(ctx) // until the server has freed their memory
 	start, storm := time.Now(), newBenchClients(ctx, c)
 	defer storm.end()
-	storm.connectIdle(ctx, o.storm, stormTime)
+	storm.connectIdle(ctx, o.Storm, stormTime)
 	took, refusals := time.Since(start), storm.sumCounts("connect ")
 	storm.close()
 	t.addServeTimes(name+", storm", storm.Stats.All().Quantiles(players.Served), took, refusals)
@@ -127,30 +123,30 @@ const joinsPerSecond = 1000
 
 // openQuestion lets players play until all of them have an open question. In arenas most of
 // them answer it; the others keep it open. In duels nobody answers.
-func (o *connectionsOptions) openQuestion(ctx context.Context, k *benchClients, inArenas bool) {
+func (o *Connections) openQuestion(ctx context.Context, k *benchClients, inArenas bool) {
 	if k.Habits.SkipShare = 1; inArenas {
 		k.Habits.SkipShare = 0.05
-		for range o.playing / seatsPerArena {
+		for range o.Playing / seatsPerArena {
 			k.AddArenas(players.Arenas{Mode: "survival", MinPlayers: seatsPerArena, MaxPlayers: seatsPerArena, OwnPlayers: true})
 		}
 	} else {
-		k.SetDuellists(o.playing)
+		k.SetDuellists(o.Playing)
 	}
-	k.await(ctx, "asked", time.Duration(o.playing)*time.Second/joinsPerSecond, func() bool {
-		return k.Stats.All().Quantiles(players.Question).N >= int64(o.playing)
+	k.await(ctx, "asked", time.Duration(o.Playing)*time.Second/joinsPerSecond, func() bool {
+		return k.Stats.All().Quantiles(players.Question).N >= int64(o.Playing)
 	})
 }
 
 // measureKill kills one of two nodes during a question. It measures how long its players
 // take to return to their matches on the other node.
-func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables, c cluster) {
+func (o *Connections) measureKill(ctx context.Context, t connectionTables, c cluster) {
 	k := newBenchClients(ctx, c)
 	defer k.end()
 	o.openQuestion(ctx, k, true)
 	others := testenv.Must(c.All[1].Metrics(ctx)).Sum("laststand_ws_sessions")
 	all, refused, start := k.Connected.Load(), k.sumCounts("connect "), time.Now()
 	testenv.MustDo(c.All[0].Kill())
-	hosts := int64(o.playing / seatsPerArena) // some of them were on the other node
+	hosts := int64(o.Playing / seatsPerArena) // some of them were on the other node
 	lost := all - int64(others)
 	k.await(ctx, "back", 0, func() bool { return k.Stats.All().Quantiles(players.Resumed).N >= lost-hosts })
 	took := time.Since(start)

@@ -2,20 +2,12 @@ package bench
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
-
-type duelsOptions struct {
-	options
-	pairs    int
-	duration time.Duration
-	trace    bool
-}
 
 // Duels measures answers of duels, without pauses and at a pace, on an embedded server and
 // then on a redis-server. Their players are rated, and their results are settled. Paced
@@ -31,29 +23,31 @@ type duelsOptions struct {
 // erases the answers of players.
 //
 // The kind floor exchanges the same frames without a game: a minimal script accepts each answer.
-func Duels(flags *flag.FlagSet) func(context.Context) {
-	var o duelsOptions
-	o.register(flags, 3, "kinds")
-	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
-	o.registerCosts(flags, "redis")
-	flags.BoolVar(&o.trace, "trace", false, "show the time of an answer by its parts instead, with one pair on a redis-server")
-	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
-	return func(ctx context.Context) {
-		if o.trace {
-			o.pairs = 1
-		}
-		o.run(ctx, fmt.Sprintf("%d pairs, %v a run", o.pairs, o.duration), o.parts)
-	}
+type Duels struct {
+	options  `set:"runs=3"`
+	Kinds    []string      `help:"Measure only what has these names, separated by commas."`
+	Pairs    int           `default:"100" help:"Pairs of players."`
+	Costs    bool          `help:"Show the work for an answer of the kind redis by its parts instead."`
+	Trace    bool          `help:"Show the time of an answer by its parts instead, with one pair on a redis-server."`
+	Duration time.Duration `default:"10s" name:"for" help:"Time of each run."`
 }
 
-func (o *duelsOptions) parts(r *players.Report) []part {
-	play := playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`}
+// Run runs the program. It fails by testenv.Must.
+func (o *Duels) Run(ctx context.Context) {
+	if o.Trace {
+		o.Pairs = 1
+	}
+	o.run(ctx, fmt.Sprintf("duels, %d pairs, %v a run", o.Pairs, o.Duration), o.Kinds, o.parts)
+}
+
+func (o *Duels) parts(r *players.Report) []part {
+	play := playOptions{mode: "duel", players: 2 * o.Pairs, answer: `"wrong"`}
 	switch {
-	case o.trace:
+	case o.Trace:
 		play.maxDelay, play.isTraced = 150*time.Millisecond, true
-		return []part{newTracePart(r, newDuelCluster("redis", 70*time.Millisecond), play, warmUpTime, o.duration)}
-	case o.costs:
-		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, warmUpTime, o.duration)}
+		return []part{newTracePart(r, newDuelCluster("redis", 70*time.Millisecond), play, warmUpTime, o.Duration)}
+	case o.Costs:
+		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, warmUpTime, o.Duration)}
 	}
 	t := newAnswerTable(r)
 	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
@@ -61,7 +55,7 @@ func (o *duelsOptions) parts(r *players.Report) []part {
 		play.maxDelay = maxDelay
 		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 			p.start()
-			p.measurePlay(ctx, o.duration).addTo(t, name)
+			p.measurePlay(ctx, o.Duration).addTo(t, name)
 		})
 	}
 	floor, postgres := newDuelCluster("redis", 0), newDuelCluster("redis", 70*time.Millisecond)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -29,10 +28,9 @@ const FloorProcess = "bench-floor"
 // minimal script. It uses as little memory as the library permits. So it costs only what
 // sockets and Redis cost.
 type floor struct {
-	scripts   redis.Scripter
-	upgrader  websocket.Upgrader
-	players   int // of each arena
-	questions int // of each duel
+	Floor
+	scripts  redis.Scripter
+	upgrader websocket.Upgrader
 
 	mu      sync.Mutex
 	arenas  []*floorArena
@@ -42,22 +40,24 @@ type floor struct {
 }
 
 // Floor serves a floor in a subprocess.
-func Floor(flags *flag.FlagSet) func(context.Context) {
-	f := new(floor)
-	flags.IntVar(&f.players, "players", 100, "players of each arena")
-	flags.IntVar(&f.questions, "questions", 10, "questions of each duel")
-	address := flags.String("redis", "", "`address` of a Redis, for answers")
-	return func(ctx context.Context) {
-		f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
-		if *address != "" {
-			f.scripts = testenv.Must(redis.NewClient(&redis.Options{Addr: *address}).AutoPipeline())
-		}
-		mux := http.NewServeMux()
-		mux.HandleFunc("/v1/ws", f.serveSocket)
-		mux.HandleFunc("POST /v1/games/demo/arenas", f.serveNewArena)
-		mux.HandleFunc("/push", f.servePush)
-		testenv.MustDo(testenv.ServeFloor(ctx, mux))
+type Floor struct {
+	Players   int    `default:"100" help:"Players of each arena."`
+	Questions int    `default:"10" help:"Questions of each duel."`
+	Redis     string `placeholder:"ADDRESS" help:"Address of a Redis, for answers."`
+}
+
+// Run runs the program. It fails by testenv.Must.
+func (o *Floor) Run(ctx context.Context) {
+	f := &floor{Floor: *o}
+	f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
+	if o.Redis != "" {
+		f.scripts = testenv.Must(redis.NewClient(&redis.Options{Addr: o.Redis}).AutoPipeline())
 	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/ws", f.serveSocket)
+	mux.HandleFunc("POST /v1/games/demo/arenas", f.serveNewArena)
+	mux.HandleFunc("/push", f.servePush)
+	testenv.MustDo(testenv.ServeFloor(ctx, mux))
 }
 
 // serveNewArena makes an arena. Its number is its id and its code.
@@ -70,7 +70,7 @@ func (f *floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	number := strconv.Itoa(len(f.arenas))
-	f.arenas = append(f.arenas, newFloorArena(number, f.players, a.Questions.Count, false))
+	f.arenas = append(f.arenas, newFloorArena(number, f.Players, a.Questions.Count, false))
 	w.WriteHeader(http.StatusCreated)
 	_ = json.NewEncoder(w).Encode(protocol.ArenaMade{ArenaID: number, Code: number})
 }
@@ -92,7 +92,7 @@ func (f *floor) joinDuel(p *floorPlayer) {
 	}
 	f.waiting = nil
 	f.duels++
-	duel := newFloorArena(strconv.Itoa(f.duels), 2, f.questions, true)
+	duel := newFloorArena(strconv.Itoa(f.duels), 2, f.Questions, true)
 	f.mu.Unlock()
 	for _, player := range []*floorPlayer{opponent, p} {
 		player.arena.Store(duel)

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -15,27 +14,8 @@ import (
 
 // options are the flags that all programs of this package have.
 type options struct {
-	program string
-	runs    int
-	server  string // path of the binary
-	kinds   string
-	costs   bool // show the work for an answer by its parts instead
-}
-
-// register registers the flags. runs is the default of -runs, and kinds is the name of the
-// flag that chooses what to measure; "": none.
-func (o *options) register(flags *flag.FlagSet, runs int, kinds string) {
-	flags.IntVar(&o.runs, "runs", runs, "runs of each `kind`; the report shows medians")
-	flags.StringVar(&o.server, "server", "", "measure this `binary` instead of this tree")
-	if kinds != "" {
-		flags.StringVar(&o.kinds, kinds, "", "measure only what has these `names`, separated by commas")
-	}
-	o.program = flags.Name()
-}
-
-// registerCosts registers the flag that shows the costs of a kind.
-func (o *options) registerCosts(flags *flag.FlagSet, kind string) {
-	flags.BoolVar(&o.costs, "costs", false, "show the work for an answer of the kind "+kind+" by its parts instead")
+	Runs   int    `default:"${runs}" help:"Runs of each kind; the report shows medians."`
+	Server string `placeholder:"BINARY" help:"Measure this binary instead of this tree."`
 }
 
 // part is one of the measurements of a program, on a cluster of its own. It fails by testenv.Must.
@@ -64,39 +44,40 @@ func (p part) run(ctx context.Context, server string) (err error) {
 const collectRarely = 400
 
 // run builds the server, measures as often as runs are wanted, and publishes the report.
-// newParts adds tables to the report, and returns what to measure.
-func (o *options) run(ctx context.Context, settings string, newParts func(*players.Report) []part) {
-	if o.runs < 1 {
-		testenv.Fail("-runs is %d; use at least 1", o.runs)
+// names choose what to measure; none: everything. newParts adds tables to the report, and returns
+// what to measure.
+func (o *options) run(ctx context.Context, settings string, names []string, newParts func(*players.Report) []part) {
+	if o.Runs < 1 {
+		testenv.Fail("-runs is %d; use at least 1", o.Runs)
 	}
-	o.server = testenv.Must(testenv.BuildServer(ctx, o.server))
+	o.Server = testenv.Must(testenv.BuildServer(ctx, o.Server))
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
-	r := players.NewReport(fmt.Sprintf("%s, %s, medians of %d runs", o.program, settings, o.runs))
-	chosen, err := o.choose(newParts(r))
-	for _, p := range slices.Repeat(chosen, o.runs) {
+	r := players.NewReport(fmt.Sprintf("bench %s, medians of %d runs", settings, o.Runs))
+	chosen, err := choose(newParts(r), names)
+	for _, p := range slices.Repeat(chosen, o.Runs) {
 		if err == nil {
-			err = p.run(ctx, o.server)
+			err = p.run(ctx, o.Server)
 		}
 	}
 	testenv.MustDo(errors.Join(err, r.Publish()))
 }
 
-// choose returns the parts that the flags name; without names, all. An unknown name is an
+// choose returns the parts with some names; without names, all. An unknown name is an
 // error.
-func (o *options) choose(all []part) (chosen []part, err error) {
-	if o.kinds == "" {
+func choose(all []part, names []string) (chosen []part, err error) {
+	if len(names) == 0 {
 		return all, nil
 	}
-	for name := range strings.SplitSeq(o.kinds, ",") {
-		known, names := len(chosen), ""
+	for _, name := range names {
+		known, others := len(chosen), ""
 		for _, p := range all {
-			names += "," + p.name
+			others += "," + p.name
 			if p.name == name {
 				chosen = append(chosen, p)
 			}
 		}
 		if len(chosen) == known {
-			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.TrimPrefix(names, ","))
+			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.TrimPrefix(others, ","))
 		}
 	}
 	return chosen, nil

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"database/sql"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,12 +33,6 @@ var fillSQLite = []string{
 	 SELECT 'demo', id, 1, 'm_' || (substr(id, 3)/2), 'duel', substr(id, 3) % 2, 1, '', score, 5, 10, 10, time_ms, 1500, 0, 2 FROM players WHERE $1 > 0`,
 }
 
-// restoreBench has the server and the folder of a run of Restore.
-type restoreBench struct {
-	server, dir string
-	stores      testenv.NodeOptions
-}
-
 // Restore measures how long a backup and a restore take, and the first start after it.
 //
 //	go run ./loadtest bench restore -players 1000000    # about 8 minutes
@@ -47,37 +40,41 @@ type restoreBench struct {
 // It backs up a SQLite ledger and restores it into PostgreSQL. Then it backs up that ledger and
 // restores it into SQLite. Every restore compares all rows. At last a node with an empty Redis
 // builds the leaderboards, and compares them with the ledger.
-func Restore(flags *flag.FlagSet) func(context.Context) {
-	var b restoreBench
-	count := flags.Int("players", 1_000_000, "players, each with one duel of two")
-	flags.StringVar(&b.server, "server", "", "measure this `binary` instead of this tree")
-	return func(ctx context.Context) {
-		if *count < 2 {
-			testenv.Fail("-players is %d; use 2 or more", *count)
-		}
-		b.server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
-		defer func() { testenv.MustDo(os.RemoveAll(b.dir)) }()
-		b.stores = testenv.NodeOptions{Binary: b.server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
-		_, _, err := b.stores.StartStores()
-		testenv.MustDo(err)
-		b.fill(ctx, *count)
-		b.measure(ctx)
+type Restore struct {
+	Players int    `default:"1000000" help:"Players, each with one duel of two."`
+	Server  string `placeholder:"BINARY" help:"Measure this binary instead of this tree."`
+
+	dir    string
+	stores testenv.NodeOptions
+}
+
+// Run runs the program. It fails by testenv.Must.
+func (b *Restore) Run(ctx context.Context) {
+	if b.Players < 2 {
+		testenv.Fail("-players is %d; use 2 or more", b.Players)
 	}
+	b.Server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.Server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
+	defer func() { testenv.MustDo(os.RemoveAll(b.dir)) }()
+	b.stores = testenv.NodeOptions{Binary: b.Server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
+	_, _, err := b.stores.StartStores()
+	testenv.MustDo(err)
+	b.fill(ctx)
+	b.measure(ctx)
 }
 
 // fill writes the ledger to back up.
-func (b restoreBench) fill(ctx context.Context, count int) {
+func (b *Restore) fill(ctx context.Context) {
 	bank := filepath.Join(b.dir, "bank.json")
 	testenv.MustDo(os.WriteFile(bank, textBank(10), 0o600))
 	b.command(ctx, "bank", "import", "--bank=load", bank, "--data="+b.path("first"))
 	db := testenv.Must(sql.Open("sqlite", filepath.Join(b.path("first"), "laststand.db")+"?_pragma=synchronous(OFF)"))
 	defer db.Close()
 	for _, statement := range fillSQLite {
-		testenv.Must(db.ExecContext(ctx, statement, count))
+		testenv.Must(db.ExecContext(ctx, statement, b.Players))
 	}
 }
 
-func (b restoreBench) measure(ctx context.Context) {
+func (b *Restore) measure(ctx context.Context) {
 	for _, step := range []struct {
 		name string
 		args []string
@@ -96,11 +93,11 @@ func (b restoreBench) measure(ctx context.Context) {
 		"--config="+filepath.Join(node.Dir, "load.yaml"), "--data="+node.Dir, "--database="+b.stores.Database))
 }
 
-func (b restoreBench) path(name string) string { return filepath.Join(b.dir, name) }
+func (b *Restore) path(name string) string { return filepath.Join(b.dir, name) }
 
 // command runs a command of the server, and returns what it prints.
-func (b restoreBench) command(ctx context.Context, args ...string) string {
-	out, err := exec.CommandContext(ctx, b.server, args...).CombinedOutput()
+func (b *Restore) command(ctx context.Context, args ...string) string {
+	out, err := exec.CommandContext(ctx, b.Server, args...).CombinedOutput()
 	if err != nil {
 		testenv.Fail("server %s: %w: %s", args[0], err, out)
 	}

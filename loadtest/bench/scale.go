@@ -2,19 +2,12 @@ package bench
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
 )
-
-type scaleOptions struct {
-	options
-	players, rate int
-	duration      time.Duration
-}
 
 // Scale measures the cost of an answer as nodes are added. It spreads players of arenas, and
 // then of duels, over 1, 2 and 4 nodes, on one Redis and on a cluster of three masters.
@@ -29,22 +22,24 @@ type scaleOptions struct {
 // Players reach the rate if only their delays take time; the measured rate is lower. Arenas
 // play survival and every answer is wrong, so that all play on. Duels are paired over all
 // nodes, rated and settled, and their answers include that cost.
-func Scale(flags *flag.FlagSet) func(context.Context) {
-	var o scaleOptions
-	o.register(flags, 1, "kinds")
-	flags.IntVar(&o.players, "players", 800, "players, an even number")
-	flags.IntVar(&o.rate, "rate", 2000, "answers/s to offer, before as many as possible")
-	flags.DurationVar(&o.duration, "each", 10*time.Second, "time of each measurement")
-	return func(ctx context.Context) {
-		if o.players < 2*scaleArenas || o.players%2 != 0 || o.rate < 1 || o.duration < time.Second {
-			testenv.Fail("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.players, o.rate, o.duration, 2*scaleArenas)
-		}
-		o.run(ctx, fmt.Sprintf("%d players in %d arenas or in duels, PostgreSQL", o.players, scaleArenas), o.parts)
+type Scale struct {
+	options  `set:"runs=1"`
+	Kinds    []string      `help:"Measure only what has these names, separated by commas."`
+	Players  int           `default:"800" help:"Players, an even number."`
+	Rate     int           `default:"2000" help:"Answers/s to offer, before as many as possible."`
+	Duration time.Duration `default:"10s" name:"each" help:"Time of each measurement."`
+}
+
+// Run runs the program. It fails by testenv.Must.
+func (o *Scale) Run(ctx context.Context) {
+	if o.Players < 2*scaleArenas || o.Players%2 != 0 || o.Rate < 1 || o.Duration < time.Second {
+		testenv.Fail("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.Players, o.Rate, o.Duration, 2*scaleArenas)
 	}
+	o.run(ctx, fmt.Sprintf("scale, %d players in %d arenas or in duels, PostgreSQL", o.Players, scaleArenas), o.Kinds, o.parts)
 }
 
 // parts returns all combinations of matches, stores and numbers of nodes.
-func (o *scaleOptions) parts(r *players.Report) (all []part) {
+func (o *Scale) parts(r *players.Report) (all []part) {
 	t := newAnswerTable(r)
 	for _, store := range []string{"redis", "cluster"} {
 		for _, nodes := range []int{1, 2, 4} {
@@ -64,25 +59,25 @@ const (
 	arenaQuestions = 100 // of an arena, the highest permitted number
 )
 
-func (o *scaleOptions) newPart(t *players.Table, store string, nodes int, kind string) part {
+func (o *Scale) newPart(t *players.Table, store string, nodes int, kind string) part {
 	name := fmt.Sprintf("%s/%s/%d", kind, store, nodes)
 	on := clusterOptions{nodes: nodes, node: testenv.NodeOptions{Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}}
 	play := o.play(kind)
 	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()
-		p.measurePlay(ctx, o.duration).addTo(t, fmt.Sprintf("%s at %d/s", name, o.rate))
+		p.measurePlay(ctx, o.Duration).addTo(t, fmt.Sprintf("%s at %d/s", name, o.Rate))
 		p.maxDelay.Store(0)
-		p.measurePlay(ctx, o.duration).addTo(t, name+" at full speed")
+		p.measurePlay(ctx, o.Duration).addTo(t, name+" at full speed")
 	})
 }
 
 // play returns what is played, with the delay of answers with which all players together reach
 // the rate. A question of an arena takes the whole of it. A question of a duel takes the longer of
 // two random delays, on average two thirds.
-func (o *scaleOptions) play(kind string) playOptions {
-	delay := time.Duration(o.players) * time.Second / time.Duration(o.rate)
+func (o *Scale) play(kind string) playOptions {
+	delay := time.Duration(o.Players) * time.Second / time.Duration(o.Rate)
 	if kind == "duels" {
-		return playOptions{mode: "duel", players: o.players, questions: arenaQuestions, answer: `"wrong"`, maxDelay: delay * 3 / 2}
+		return playOptions{mode: "duel", players: o.Players, questions: arenaQuestions, answer: `"wrong"`, maxDelay: delay * 3 / 2}
 	}
-	return playOptions{mode: "survival", players: o.players, arenas: scaleArenas, questions: arenaQuestions, answer: `"wrong"`, maxDelay: delay}
+	return playOptions{mode: "survival", players: o.Players, arenas: scaleArenas, questions: arenaQuestions, answer: `"wrong"`, maxDelay: delay}
 }

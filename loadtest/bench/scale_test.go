@@ -47,17 +47,15 @@ func TestRedisInfoIsAdded(t *testing.T) {
 // delay of answers.
 func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	t.Parallel()
-	o := scaleOptions{players: 800, rate: 2000}
+	o := Scale{Players: 800, Rate: 2000}
 	parts := o.parts(players.NewReport("test"))
 	if p := parts[len(parts)-1]; p.name != "duels/cluster/4" || p.cluster.nodes != 4 || p.cluster.node.Redis != "cluster" || o.play("duels").mode != "duel" {
 		t.Errorf("%+v", p)
 	}
-	o.kinds = "duels/redis/4,arenas/cluster/1"
-	if chosen, err := o.choose(parts); err != nil || len(chosen) != 2 || chosen[0].name != "duels/redis/4" || chosen[1].name != "arenas/cluster/1" {
+	if chosen, err := choose(parts, []string{"duels/redis/4", "arenas/cluster/1"}); err != nil || len(chosen) != 2 || chosen[0].name != "duels/redis/4" || chosen[1].name != "arenas/cluster/1" {
 		t.Errorf("%d parts, %v", len(chosen), err)
 	}
-	o.kinds = "duels/redis/4,chess"
-	if _, err := o.choose(parts); err == nil || !strings.Contains(err.Error(), "chess") || !strings.Contains(err.Error(), "arenas/redis/1,duels/redis/1") {
+	if _, err := choose(parts, []string{"duels/redis/4", "chess"}); err == nil || !strings.Contains(err.Error(), "chess") || !strings.Contains(err.Error(), "arenas/redis/1,duels/redis/1") {
 		t.Errorf("an unknown name: %v", err)
 	}
 	if duels, arenas := o.play("duels").maxDelay, o.play("arenas").maxDelay; duels != 600*time.Millisecond || arenas != 400*time.Millisecond {

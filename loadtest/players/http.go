@@ -75,7 +75,8 @@ func (c Call) Do(ctx context.Context, v any) (err error) {
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	answer := testenv.Must(cmp.Or(c.Client, http.DefaultClient).Do(r))
+	answer, err := cmp.Or(c.Client, http.DefaultClient).Do(r)
+	testenv.MustDo(err)
 	defer answer.Body.Close()
 	raw := testenv.Must(io.ReadAll(answer.Body))
 	if answer.StatusCode/100 != 2 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -87,12 +86,13 @@ type attackCounts struct {
 const AttackersProcess = "hostile-attackers"
 
 // Attackers runs a subprocess of attackers.
-func Attackers(*flag.FlagSet) func(context.Context) {
-	return func(ctx context.Context) {
-		var o attackOrder
-		testenv.MustDo(json.NewDecoder(os.Stdin).Decode(&o))
-		testenv.MustDo(json.NewEncoder(os.Stdout).Encode(testenv.Must(runAttack(ctx, o))))
-	}
+type Attackers struct{}
+
+// Run runs the program. It fails by testenv.Must.
+func (*Attackers) Run(ctx context.Context) {
+	var o attackOrder
+	testenv.MustDo(json.NewDecoder(os.Stdin).Decode(&o))
+	testenv.MustDo(json.NewEncoder(os.Stdout).Encode(testenv.Must(runAttack(ctx, o))))
 }
 
 // idlePriority starts attackers so that they run only when no other process of the

@@ -2,7 +2,6 @@ package stress
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -17,18 +16,19 @@ import (
 // ChaosConfig configures a run with faults. All fields but Log are needed.
 type ChaosConfig struct {
 	ClusterConfig
-	Players int // at least 10, so that every arena finds some
-	Arenas  int // in addition to the duels; buzzer, survival and race take turns
+	Players int `default:"300" help:"Players that play at the same time; at least 10, so that every arena finds some."`
+	Arenas  int `default:"8" help:"Arenas in addition to the duels; buzzer, survival and race in turn."`
 
-	Kills, Stalls, Drains int
+	Kills  int `default:"5" help:"Nodes killed."`
+	Stalls int `default:"4" help:"Nodes stalled for longer than a question."`
+	Drains int `default:"2" help:"Nodes drained."`
 	RedisChanges
-	Next string        // a program that replaces the nodes one by one and is then replaced by theirs; "": none
-	For  time.Duration // of faults and new duels; matches that have started are played on
-	Seed uint64        // of the faults, and of the players' choices
+	Next string        `placeholder:"BINARY" help:"Another version that replaces the nodes one by one, and is replaced again; use no other faults."`
+	For  time.Duration `default:"1m" help:"Time of faults and new duels; matches that have started are played on."`
+	Seed uint64        `default:"${seed}" help:"Seed of the faults, and of the choices of the players."`
 }
 
-// ChaosCommand registers the flags of the program and returns the function that runs it.
-// The program shows that many nodes lose nothing. Players play duels and arenas over
+// ChaosCommand shows that many nodes lose nothing. Players play duels and arenas over
 // several nodes without pauses. At the same time the program kills, stalls and drains
 // nodes.
 //
@@ -45,32 +45,25 @@ type ChaosConfig struct {
 // open late; -slack allows them to be that much later than the contract says. If
 // anything was wrong, or later than that, the program exits with status 1 and keeps the
 // logs of the nodes.
-func ChaosCommand(flags *flag.FlagSet) func(context.Context) {
-	var c ChaosConfig
-	c.addFlags(flags, "cluster", "postgres")
-	flags.IntVar(&c.Nodes, "nodes", 3, "servers")
-	flags.StringVar(&c.Proxy, "proxy", "", "example in deploy/proxies to start before the nodes: nginx.conf, haproxy.cfg, haproxy-tcp.cfg or Caddyfile")
-	flags.IntVar(&c.Players, "players", 300, "players that play at the same time")
-	flags.IntVar(&c.Arenas, "arenas", 8, "arenas, buzzer, survival and race in turn")
-	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")
-	flags.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
-	flags.IntVar(&c.Drains, "drains", 2, "nodes drained")
-	flags.IntVar(&c.SlotMoves, "slot-moves", 0, "times that 1,000 slots of the Redis cluster move to another master")
-	flags.IntVar(&c.NewShards, "new-shards", 0, "masters added to the Redis cluster")
-	flags.IntVar(&c.Failovers, "failovers", 0, "masters of the Redis cluster killed; a replica takes over")
-	flags.StringVar(&c.Next, "next", "", "the `binary` of another version that replaces the nodes one by one, and is replaced again; use no other faults")
-	flags.DurationVar(&c.For, "for", time.Minute, "time in which new duels start")
-	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "seed of the faults and the players") //nolint:gosec // no secret
-	slack := flags.Duration("slack", 3*time.Second, "added to the 3 s of the contract, because one machine does all of this")
-	return func(ctx context.Context) {
-		if c.Nodes < 2 || c.Players < 10 {
-			testenv.Fail("-nodes is %d and -players is %d; use at least 2 and 10", c.Nodes, c.Players)
-		}
-		out := testenv.Must(Chaos(ctx, c))
-		late := out.LaterThan(MaxLateMS + slack.Milliseconds())
-		out.FailIf(late > 0, "%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+*slack)
-		out.publish()
+type ChaosCommand struct {
+	ChaosConfig
+	Cluster ClusterFlags  `embed:"" set:"redis=cluster" set:"database=postgres"`
+	Servers int           `default:"3" name:"nodes" help:"Servers."`
+	Example string        `name:"proxy" placeholder:"FILE" help:"Example in deploy/proxies to start before the nodes: nginx.conf, haproxy.cfg, haproxy-tcp.cfg or Caddyfile."`
+	Slack   time.Duration `default:"3s" help:"Added to the 3 s of the contract, because one machine does all of this."`
+}
+
+// Run runs the program. It fails by testenv.Must.
+func (c *ChaosCommand) Run(ctx context.Context) {
+	if c.Servers < 2 || c.Players < 10 {
+		testenv.Fail("-nodes is %d and -players is %d; use at least 2 and 10", c.Servers, c.Players)
 	}
+	c.Cluster.addTo(&c.ClusterConfig)
+	c.Nodes, c.Proxy = c.Servers, c.Example
+	out := testenv.Must(Chaos(ctx, c.ChaosConfig))
+	late := out.LaterThan(MaxLateMS + c.Slack.Milliseconds())
+	out.FailIf(late > 0, "%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+c.Slack)
+	out.publish()
 }
 
 // The settings of the matches.

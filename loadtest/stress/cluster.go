@@ -2,7 +2,6 @@ package stress
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,18 +12,23 @@ import (
 
 // ClusterConfig says which nodes to start, on which stores, and where to log progress.
 type ClusterConfig struct {
-	testenv.NodeOptions // of each node; a Binary "" is built from this tree; for Redis and Database see StartStores
+	testenv.NodeOptions `kong:"-"` // of each node; a Binary "" is built from this tree; for Redis and Database see StartStores
 
-	Nodes        int
-	Attach       []string              // URLs of running nodes to use instead
-	RedisCluster *testenv.ClusterNodes // serves the URL Redis; nil: another Redis does
-	Log          func(format string, args ...any)
+	Nodes        int                              `kong:"-"`
+	Attach       []string                         `kong:"-"` // URLs of running nodes to use instead
+	RedisCluster *testenv.ClusterNodes            `kong:"-"` // serves the URL Redis; nil: another Redis does
+	Log          func(format string, args ...any) `kong:"-"`
 }
 
-func (c *ClusterConfig) addFlags(flags *flag.FlagSet, redis, database string) {
-	flags.StringVar(&c.Binary, "server", "", "the server's `binary`; none: it is built from this tree")
-	flags.StringVar(&c.Redis, "redis", redis, "`URL`; redis: a redis-server is started; cluster: one of three masters")
-	flags.StringVar(&c.Database, "database", database, "`URL`; none: a file for one node, else a PostgreSQL is started; postgres: one is started")
+// ClusterFlags are the flags of programs that start a cluster.
+type ClusterFlags struct {
+	Server   string `placeholder:"BINARY" help:"The binary of the server; none: it is built from this tree."`
+	Redis    string `default:"${redis}" placeholder:"URL" help:"A URL; redis: a redis-server is started; cluster: one of three masters."`
+	Database string `default:"${database}" placeholder:"URL" help:"A URL; none: a file for one node, else a PostgreSQL is started; postgres: one is started."`
+}
+
+func (f ClusterFlags) addTo(c *ClusterConfig) {
+	c.Binary, c.NodeOptions.Redis, c.NodeOptions.Database = f.Server, f.Redis, f.Database
 	c.Log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 }
 

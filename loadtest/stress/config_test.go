@@ -2,11 +2,12 @@ package stress
 
 import (
 	"errors"
-	"flag"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // Each arena has a host, which needs a connection too.
@@ -18,18 +19,18 @@ func TestHostsNeedConnections(t *testing.T) {
 	}
 }
 
-// Validate reports every error, with the remedy.
+// Check reports every error, with the remedy.
 func TestValidateReportsEveryError(t *testing.T) {
 	t.Parallel()
 	good := SwarmConfig{ClusterConfig: ClusterConfig{Nodes: 1}, Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1}
-	if err := good.Validate(); err != nil {
+	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
 	bad := SwarmConfig{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Buzzer: -1, Survival: 3}
 	bad.Attach = []string{"localhost"}
 	paceless := good
 	paceless.Idle, paceless.Ramp, paceless.Behaviours, paceless.Nodes = 2_000_000, math.NaN(), math.Inf(1), -1
-	err := errors.Join(bad.Validate(), paceless.Validate())
+	err := errors.Join(bad.Check(), paceless.Check())
 	if err == nil {
 		t.Fatal("nothing was wrong")
 	}
@@ -46,12 +47,12 @@ func TestValidateReportsEveryError(t *testing.T) {
 // A spike changes only the options that were not given.
 func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
 	t.Parallel()
-	flags := flag.NewFlagSet("swarm", flag.ContinueOnError)
-	o := newSwarmOptions(flags)
-	if err := flags.Parse([]string{"-spike", "-think", "3s"}); err != nil {
-		t.Fatal(err)
+	var o SwarmCommand
+	parser, err := kong.New(&o)
+	if err == nil {
+		_, err = parser.Parse([]string{"--spike", "--think", "3s"})
 	}
-	if err := o.complete(); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Think != 3*time.Second || o.Buzzer != 0 || o.Idle != 0 || o.Questions != 3 || o.Reveal != time.Second || o.Duellists != 200 {

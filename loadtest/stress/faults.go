@@ -164,9 +164,9 @@ const (
 
 // RedisChanges counts the changes of the Redis cluster during a run.
 type RedisChanges struct {
-	SlotMoves int // 1,000 slots each, from one master to another
-	NewShards int // masters that take 1,000 slots from each of the first three
-	Failovers int // masters killed; the replica takes over, and the master returns as its replica
+	SlotMoves int `help:"Times that 1,000 slots of the Redis cluster move to another master."`
+	NewShards int `help:"Masters added to the Redis cluster; each takes 1,000 slots from each of the first three."`
+	Failovers int `help:"Masters of the Redis cluster killed; the replica takes over, and the master returns as its replica."`
 }
 
 // startRedisCluster starts a Redis cluster that can be changed, if the run changes one that it

@@ -3,11 +3,9 @@ package stress
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,27 +18,29 @@ import (
 // HostileConfig configures a run with attackers. All fields but Log are needed.
 type HostileConfig struct {
 	ClusterConfig
-	NodeLimits string   // section limits of the node's configuration, as YAML in braces
-	Kinds      []string // of attackers: each alone, then all together
-	InProcess  bool     // attackers run in this process, instead of a process of low priority
+	NodeLimits string   `kong:"-"` // section limits of the node's configuration, as YAML in braces
+	Kinds      []string `default:"${attacks}" enum:"${attacks}" help:"Kinds of attackers: each alone, then all together."`
+	InProcess  bool     `kong:"-"` // attackers run in this process, instead of a process of low priority
 
-	Duellists, Seats, Readers, Watchers int // honest players; the seats are those of an arena
+	Duellists, Seats, Readers, Watchers int `kong:"-"` // honest players; the seats are those of an arena
 
-	Quiet, Each, All time.Duration // of the phases without attackers, of each kind (0: no kind runs alone), of all kinds together
-	Slow             time.Duration // of kinds whose effect shows after seconds
-	SlowTimeout      time.Duration // how much longer slow clients may continue
-	RecoveryTimeout  time.Duration // the time that the server has to recover
-	MoreMB           float64       // memory that it may then use beyond the first phase
-	PerSecond        float64       // actions a second of the attackers
-	Sockets          int           // connections of a kind
-	Addresses        int           // that attackers come from
-	Limits           Limits        // what the server grants an address
+	Quiet           time.Duration `default:"15s" name:"idle" help:"Time measured without attackers, before and after."`
+	Each            time.Duration `default:"8s" help:"Time of each kind; 0: no kind runs alone."`
+	All             time.Duration `default:"20s" help:"Time of all kinds together."`
+	Slow            time.Duration `default:"20s" help:"Time of kinds whose effect shows after seconds."`
+	SlowTimeout     time.Duration `default:"40s" help:"Extra time for slow clients."`
+	RecoveryTimeout time.Duration `kong:"-"` // the time that the server has to recover
+	MoreMB          float64       `kong:"-"` // memory that it may then use beyond the first phase
+	PerSecond       float64       `default:"400" name:"rate" help:"Actions a second of the attackers; twice that of all kinds together."`
+	Sockets         int           `default:"200" help:"Connections of each kind."`
+	Addresses       int           `kong:"-"` // that attackers come from
+	Limits          Limits        `kong:"-"` // what the server grants an address
 
-	FloorMS, MostMB float64 // see phase.faults; FloorMS 0: not checked
+	FloorMS float64 `default:"15" name:"floor" help:"A p99 in ms that is accepted in any case, because machines are noisy; 0: delays are not checked."`
+	MostMB  float64 `default:"512" name:"most-mb" help:"Memory that the server may have in use."`
 }
 
-// HostileCommand registers the flags of the program and returns the function that runs it.
-// The program sends hostile clients to a server: floods, slow readers and writers, half-open
+// HostileCommand sends hostile clients to a server: floods, slow readers and writers, half-open
 // connections, malformed input, forged tokens, guessed codes, bots that cheat. At the same
 // time honest players play, read and arrive.
 //
@@ -62,29 +62,17 @@ type HostileConfig struct {
 //   - A reply was 5xx, except a deliberate 503.
 //   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
 //     refusal.
-func HostileCommand(flags *flag.FlagSet) func(context.Context) {
-	c := HostileConfig{
-		Limits: defaultLimits, NodeLimits: "{gc_headroom_mib: 64}",
-		Duellists: 40, Seats: 20, Readers: 10, Watchers: 10, RecoveryTimeout: 30 * time.Second, MoreMB: 64, Addresses: 4,
-	}
-	c.addFlags(flags, "redis", "")
-	kinds := flags.String("kinds", strings.Join(AttackKinds(), ","), "kinds of attackers, separated by commas")
-	flags.DurationVar(&c.Quiet, "idle", 15*time.Second, "time measured without attackers, before and after")
-	flags.DurationVar(&c.Each, "each", 8*time.Second, "time of each kind")
-	flags.DurationVar(&c.All, "all", 20*time.Second, "time of all kinds together")
-	flags.DurationVar(&c.Slow, "slow", 20*time.Second, "time of kinds whose effect shows after seconds")
-	flags.DurationVar(&c.SlowTimeout, "slow-timeout", 40*time.Second, "extra time for slow clients")
-	flags.Float64Var(&c.PerSecond, "rate", 400, "actions a second of the attackers; twice that of all kinds together")
-	flags.IntVar(&c.Sockets, "sockets", 200, "connections of each kind")
-	flags.Float64Var(&c.FloorMS, "floor", 15, "p99 in ms that is accepted in any case, because machines are noisy")
-	flags.Float64Var(&c.MostMB, "most-mb", 512, "memory that the server may have in use")
-	return func(ctx context.Context) {
-		c.Kinds = strings.Split(*kinds, ",")
-		if i := slices.IndexFunc(c.Kinds, func(kind string) bool { return !slices.Contains(AttackKinds(), kind) }); i >= 0 {
-			testenv.Fail("there is no kind %q of attackers; use some of %v", c.Kinds[i], AttackKinds())
-		}
-		testenv.Must(Hostile(ctx, c)).publish()
-	}
+type HostileCommand struct {
+	HostileConfig
+	Cluster ClusterFlags `embed:"" set:"redis=redis" set:"database="`
+}
+
+// Run runs the program. It fails by testenv.Must.
+func (c *HostileCommand) Run(ctx context.Context) {
+	c.Cluster.addTo(&c.ClusterConfig)
+	c.Limits, c.NodeLimits = defaultLimits, "{gc_headroom_mib: 64}"
+	c.Duellists, c.Seats, c.Readers, c.Watchers, c.RecoveryTimeout, c.MoreMB, c.Addresses = 40, 20, 10, 10, 30*time.Second, 64, 4
+	testenv.Must(Hostile(ctx, c.HostileConfig)).publish()
 }
 
 type attacked struct {

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
@@ -138,22 +140,27 @@ func (s *swarm) connect(ctx context.Context) {
 // SwarmConfig configures a run with much load.
 type SwarmConfig struct {
 	ClusterConfig
-	Idle, Watchers, Duellists, Buzzer, Survival, Race, Readers int
+	Idle      int `default:"1500" help:"Sessions that do nothing."`
+	Watchers  int `default:"50" help:"Sessions that watch a leaderboard."`
+	Duellists int `default:"200" name:"duels" help:"Players of duels, an even number."`
+	Buzzer    int `default:"100" help:"Players of buzzer arenas."`
+	Survival  int `default:"100" help:"Players of survival arenas."`
+	Race      int `default:"100" help:"Players of races."`
+	Readers   int `default:"20" help:"Readers of leaderboards over HTTP, each one a second."`
 
-	Seats      int           // per arena, at most
-	Questions  int           // per duel and arena
-	Behaviours float64       // posted per second to nodes that the run starts; others accept no token of this program
-	Think      time.Duration // the time to answer within
-	Reveal     time.Duration // the pause after a question
-	Ramp       float64       // connections started per second
-	For        time.Duration // duration of the load, after all have connected
+	Seats      int           `default:"50" help:"Players of an arena; beyond 50 each gets a result of its own."`
+	Questions  int           `default:"10" help:"Questions of a match."`
+	Behaviours float64       `default:"500" help:"Behaviours posted per second to nodes that the run starts; others accept no token of this program."`
+	Think      time.Duration `default:"2s" help:"Time in which players answer."`
+	Reveal     time.Duration `default:"1500ms" help:"Pause after a question."`
+	Ramp       float64       `default:"500" help:"Connections started per second."`
+	For        time.Duration `default:"30s" help:"Duration of the load, once all are connected; of a spike, the spike alone."`
 
-	Spike         bool
-	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
+	Spike         bool          `help:"Offer three times the sustainable load, of short duels. Only what is asked for takes part."`
+	LateMatchWait time.Duration `kong:"-"` // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
 }
 
-// SwarmCommand registers the flags of the program and returns the function that runs it.
-// The program plays on many nodes with many players, in any mix.
+// SwarmCommand plays on many nodes with many players, in any mix.
 //
 //	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
 //	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -think 11s -reveal 39s -questions 3 -ramp 300 -for 1m
@@ -169,68 +176,47 @@ type SwarmConfig struct {
 //   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
 //     admitted players was over twice the earlier p99 and over 25 ms, or that lasted for
 //     over 10 s.
-func SwarmCommand(flags *flag.FlagSet) func(context.Context) {
-	o := newSwarmOptions(flags)
-	return func(ctx context.Context) {
-		testenv.MustDo(o.complete())
-		debug.SetGCPercent(-1) // while this process collects garbage, answers seem late
-		debug.SetMemoryLimit(memoryLimit)
-		testenv.Must(Swarm(ctx, o.SwarmConfig)).publish()
-	}
-}
-
-type swarmOptions struct {
+type SwarmCommand struct {
 	SwarmConfig
-	set *flag.FlagSet
+	Cluster ClusterFlags `embed:"" set:"redis=redis" set:"database="`
+	Servers int          `default:"1" name:"nodes" help:"Servers."`
+	Running []string     `name:"attach" placeholder:"URL" help:"URLs of running nodes instead of starting some; arenas do not count there, lift their limits for guests."`
 }
 
 // memoryLimit is the memory of this process from which on it collects garbage. As many
 // connections as it may have files take half a GiB.
 const memoryLimit = 2 << 30
 
-func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
-	o := &swarmOptions{set: flags}
-	o.addFlags(flags, "redis", "")
-	flags.IntVar(&o.Nodes, "nodes", 1, "servers")
-	flags.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
-	flags.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a leaderboard")
-	flags.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
-	flags.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
-	flags.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
-	flags.IntVar(&o.Race, "race", 100, "players of races")
-	flags.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each gets a result of its own")
-	flags.IntVar(&o.Questions, "questions", 10, "questions of a match")
-	flags.IntVar(&o.Readers, "readers", 20, "readers of leaderboards over HTTP, each one a second")
-	flags.Float64Var(&o.Behaviours, "behaviours", 500, "behaviours posted per second")
-	flags.DurationVar(&o.Think, "think", 2*time.Second, "time in which players answer")
-	flags.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
-	flags.Float64Var(&o.Ramp, "ramp", 500, "connections started per second")
-	flags.DurationVar(&o.For, "for", 30*time.Second, "duration of the load, once all are connected; of a spike, the spike alone")
-	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
-	flags.Func("attach", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests", func(urls string) error {
-		o.Attach = strings.Split(urls, ",")
-		return nil
-	})
-	return o
-}
-
-// complete sets the options that follow from others. A spike plays short matches, and
+// Validate completes the configuration, and returns all its errors. A spike plays short matches, and
 // nothing else that was not asked for.
-func (o *swarmOptions) complete() error {
-	if o.Spike {
-		given := map[string]bool{}
-		o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-		for name, value := range map[string]string{"buzzer": "0", "survival": "0", "race": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"} {
-			if !given[name] {
-				_ = o.set.Set(name, value) // the value is valid
+func (c *SwarmCommand) Validate(k *kong.Context) error {
+	c.Cluster.addTo(&c.ClusterConfig)
+	c.Nodes, c.Attach = c.Servers, c.Running
+	given := map[string]bool{}
+	for _, p := range k.Path {
+		if p.Flag != nil {
+			given[p.Flag.Name] = true
+		}
+	}
+	for name, value := range map[string]any{"buzzer": 0, "survival": 0, "race": 0, "idle": 0, "questions": 3, "think": time.Second, "reveal": time.Second} {
+		for _, f := range k.Flags() {
+			if c.Spike && f.Name == name && !given[name] {
+				f.Target.Set(reflect.ValueOf(value))
 			}
 		}
 	}
-	return o.Validate()
+	return c.Check()
 }
 
-// Validate returns all errors of a configuration.
-func (c SwarmConfig) Validate() error {
+// Run runs the program. It fails by testenv.Must.
+func (c *SwarmCommand) Run(ctx context.Context) {
+	debug.SetGCPercent(-1) // while this process collects garbage, answers seem late
+	debug.SetMemoryLimit(memoryLimit)
+	testenv.Must(Swarm(ctx, c.SwarmConfig)).publish()
+}
+
+// Check returns all errors of a configuration.
+func (c SwarmConfig) Check() error {
 	var errs []error
 	add := func(isWrong bool, format string, args ...any) {
 		if isWrong {
