@@ -4,7 +4,7 @@
 // and floors, which are servers to compare nodes with. Only _test.go files and loadtest import it.
 //
 // Start reading at Redis, SQL (with EachRedis and EachSQL) and Main. For a program, start
-// at StartNode, StartStores and StopShared.
+// at StartNodes, Must and StopShared.
 //
 // A server belongs to the test that started it; a shared one belongs to the test binary.
 // It ends with its owner, even when the binary panics or is killed. Every server has its

@@ -27,6 +27,13 @@ type match struct {
 	counts bool               // for leaderboards
 }
 
+// locked reads something of a match that its clients change.
+func locked[T any](m *match, read func(*match) T) T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return read(m)
+}
+
 var hashSeed = maphash.MakeSeed()
 
 // push records a numbered push, or compares it with the push that another client

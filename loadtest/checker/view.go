@@ -49,9 +49,7 @@ func (v *View) Position() (match string, seq int64) {
 
 // Mode returns the mode of the match.
 func (v *View) Mode() string {
-	v.match.mu.Lock()
-	defer v.match.mu.Unlock()
-	return v.match.log.found.Mode
+	return locked(v.match, func(m *match) string { return m.log.found.Mode })
 }
 
 // IsPlaying reports whether a match has started and is not over.
@@ -76,11 +74,7 @@ func (v *View) Asked(index int) (protocol.Question, *protocol.QuestionClosed) {
 }
 
 // Newest returns the newest push of the match that any client received.
-func (v *View) Newest() []byte {
-	v.match.mu.Lock()
-	defer v.match.mu.Unlock()
-	return v.match.newest
-}
+func (v *View) Newest() []byte { return locked(v.match, func(m *match) []byte { return m.newest }) }
 
 // Push takes a push or a match.state. The parameter at is the cluster time (ms) at which
 // it came, at the latest; 0: unknown.
@@ -238,7 +232,5 @@ func (v *View) takeOwnDeadline(own protocol.OwnDeadline) error {
 // LastClosesAt is when a question of the match closes at the latest: for the player with the
 // most extra time.
 func (v *View) LastClosesAt(question int) int64 {
-	v.match.mu.Lock()
-	defer v.match.mu.Unlock()
-	return v.match.log.rounds[question].closesAtFor(v.match.extra)
+	return locked(v.match, func(m *match) int64 { return m.log.rounds[question].closesAtFor(m.extra) })
 }

@@ -3,7 +3,6 @@ package players
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,13 +22,11 @@ type Arenas struct {
 	ExtraTime  bool          // the first player of each race and survival arena gets extra time
 }
 
+// arena is one of the arenas of a host.
 type arena struct {
-	mode string
-	made protocol.ArenaMade
-	size int
-	wait time.Duration // for the last players
-
-	givesExtra  bool                   // the first player gets extra time
+	Arenas
+	made        protocol.ArenaMade
+	size        int                    // seats
 	firstPlayer atomic.Pointer[string] // id
 	taken       atomic.Int64           // seats that players have
 	declined    atomic.Int64           // seats that their players will not take
@@ -52,7 +49,7 @@ const gatherTimeout = 10 * time.Second
 // for the last players is over. hasPlayers is false if no player came.
 func (a *arena) isReady(waitedFor time.Duration) (isReady, hasPlayers bool) {
 	taken, declined := int(a.taken.Load()), int(a.declined.Load())
-	return taken+declined >= a.size || taken > 1 && waitedFor > a.wait, taken > 0
+	return taken+declined >= a.size || taken > 1 && waitedFor > cmp.Or(a.Wait, gatherTimeout), taken > 0
 }
 
 // AddArenas starts a host for one arena after another, and the players of its arenas if
@@ -102,22 +99,22 @@ func (g *Group) playArenas(offers <-chan *seat) {
 func (g *Group) holdArena(a Arenas, offers chan<- *seat) bool {
 	host, err := g.newMember(g.closing, "host")
 	defer host.disconnect()
-	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1), wait: cmp.Or(a.Wait, gatherTimeout), givesExtra: a.ExtraTime && a.Mode != "buzzer"}
+	made := &arena{Arenas: a, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1)}
 	if err == nil {
 		made.made, err = host.makeArena(a.Mode)
 	}
-	if err == nil {
-		for i := range made.size {
-			s := &seat{arena: made}
-			if a.Mode == "buzzer" {
-				s.team = teams[i%len(teams)].ID
-			}
-			select {
-			case offers <- s:
-			default: // there are more seats than players
-				made.declined.Add(1)
-			}
+	for i := 0; i < made.size && err == nil; i++ {
+		s := &seat{arena: made}
+		if a.Mode == "buzzer" {
+			s.team = teams[i%len(teams)].ID
 		}
+		select {
+		case offers <- s:
+		default: // there are more seats than players
+			made.declined.Add(1)
+		}
+	}
+	if err == nil {
 		err = host.play(&matchRun{leave: g.closing, hosts: made})
 	}
 	host.reportEnd(err)
@@ -148,7 +145,7 @@ func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
 		case err == nil:
 			return made, nil
 		case !isTemporary(err), g.Strict, time.Now().After(until):
-			return made, fmt.Errorf("%w: an arena was refused: %w", checker.ErrContract, err)
+			return made, checker.ContractError("an arena was refused: %w", err)
 		}
 		g.Stats.Count("arena "+outcome(err), 1)
 		if !g.pause(2 * checkInterval) {

@@ -134,7 +134,7 @@ func TestAHostWaitsForItsPlayers(t *testing.T) {
 		{1, 1, false, false, false}, {2, 1, false, true, false}, {0, 3, false, false, true}, {1, 0, true, false, false}, {2, 0, true, true, false},
 	} {
 		r := newRun(t, Config{})
-		r.hosts, r.since = &arena{size: 3, wait: gatherTimeout}, time.Now()
+		r.hosts, r.since = &arena{size: 3}, time.Now()
 		r.hosts.taken.Store(test.taken)
 		r.hosts.declined.Store(test.declined)
 		if test.waits {

@@ -70,7 +70,7 @@ func (p *member) play(r *matchRun) (err error) {
 		r.view.Finish()
 		mode := "duel"
 		if r.seat != nil && r.hasEntered {
-			mode = r.seat.arena.mode
+			mode = r.seat.arena.Mode
 		}
 		p.group.Stats.Count("matches "+mode, 1)
 	}
@@ -147,7 +147,7 @@ func (r *matchRun) startArena() {
 	default:
 		r.hosts.isStarted.Store(true)
 		r.since = time.Now()
-		if r.hosts.givesExtra {
+		if r.hosts.ExtraTime && r.hosts.Mode != "buzzer" {
 			r.ask(protocol.TypeArenaExtend, protocol.ArenaExtend{ArenaID: r.hosts.made.ArenaID, Player: *r.hosts.firstPlayer.Load(), Percent: 100})
 		}
 		r.ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: r.hosts.made.ArenaID})

@@ -4,7 +4,7 @@
 // attacks one of them. Its attackers note how the server refused them, and every violation
 // of the contract.
 //
-// Start reading at run; for the attackers, at attack.go.
+// Start reading at run; for the attackers, at attacker.
 package stress
 
 import (
