@@ -122,7 +122,8 @@ func (d dataDir) start(settings ...string) (*Server, error) {
 			}, settings...),
 			user: d.owner, log: d.path + ".log",
 			ready: func(ctx context.Context, _ int) error {
-				data, err := readSQL[string](ctx, s.URL, "SHOW data_directory")
+				var data string
+				err := executeSQL(ctx, s.URL, "SHOW data_directory", &data)
 				if err == nil && data != d.path {
 					return errPortTaken
 				}
@@ -157,33 +158,22 @@ func postgresURL(addr, name string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", addr, name)
 }
 
-func executeSQL(ctx context.Context, url, statement string) error {
-	_, err := withSQL(ctx, url, statement, func(conn *pgx.Conn) (none struct{}, err error) {
-		_, err = conn.Exec(ctx, statement)
-		return none, err
-	})
-	return err
-}
-
-// readSQL returns the one value of a query.
-func readSQL[V any](ctx context.Context, url, query string) (V, error) {
-	return withSQL(ctx, url, query, func(conn *pgx.Conn) (value V, err error) {
-		err = conn.QueryRow(ctx, query).Scan(&value)
-		return value, err
-	})
-}
-
-// withSQL uses a connection of its own for a statement.
-func withSQL[V any](ctx context.Context, url, statement string, use func(*pgx.Conn) (V, error)) (value V, err error) {
+// executeSQL runs a statement over a connection of its own. It reads the one row of a query into
+// variables.
+func executeSQL(ctx context.Context, url, statement string, row ...any) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err == nil {
 		defer conn.Close(ctx)
-		value, err = use(conn)
+		if len(row) > 0 {
+			err = conn.QueryRow(ctx, statement).Scan(row...)
+		} else {
+			_, err = conn.Exec(ctx, statement)
+		}
 	}
 	if err != nil {
-		return value, fmt.Errorf("%s: %w", statement, err)
+		return fmt.Errorf("%s: %w", statement, err)
 	}
-	return value, nil
+	return nil
 }
 
 // Standby is a PostgreSQL for one test alone that follows a primary.
@@ -219,8 +209,8 @@ func (s Standby) URLs(database string) string {
 // Cut waits until the standby has all that is committed, and then ends the replication.
 func (s Standby) Cut() {
 	s.t.Helper()
-	position, err := readSQL[string](s.t.Context(), s.primary.URL, "SELECT pg_current_wal_flush_lsn()::text")
-	s.failTestOn(err)
+	var position string
+	s.failTestOn(executeSQL(s.t.Context(), s.primary.URL, "SELECT pg_current_wal_flush_lsn()::text", &position))
 	s.await("replay "+position, "SELECT pg_last_wal_replay_lsn() >= '"+position+"'")
 	for _, statement := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"} {
 		s.failTestOn(executeSQL(s.t.Context(), s.URL, statement))
@@ -240,7 +230,8 @@ func (s Standby) await(description, query string) {
 	ctx, cancel := context.WithTimeoutCause(s.t.Context(), processTimeout, fmt.Errorf("the standby did not %s within %v", description, processTimeout))
 	defer cancel()
 	s.failTestOn(Poll(ctx, 20*time.Millisecond, func() error {
-		isTrue, err := readSQL[bool](ctx, s.URL, query)
+		var isTrue bool
+		err := executeSQL(ctx, s.URL, query, &isTrue)
 		if err == nil && !isTrue {
 			err = errors.New("not yet")
 		}

@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,7 +50,8 @@ func Sign(claims jwt.MapClaims) (string, error) {
 
 // AdminToken returns a token with the role admin. The first call mints it, as an operator
 // does.
-func (n *Node) AdminToken(ctx context.Context) (string, error) {
+func (n *Node) AdminToken(ctx context.Context) (token string, err error) {
+	defer Recover(&err)
 	n.adminMu.Lock()
 	defer n.adminMu.Unlock()
 	if n.admin != "" {
@@ -61,14 +61,10 @@ func (n *Node) AdminToken(ctx context.Context) (string, error) {
 	cmd.Env = append(os.Environ(), n.options.Env...)
 	var text strings.Builder
 	cmd.Stderr = &text
-	input, err := cmd.StdinPipe() // some programs end when their input ends
-	if err != nil {
-		return "", err
-	}
-	defer input.Close()
+	defer Must(cmd.StdinPipe()).Close() // some programs end when their input ends
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("server token: %w: %s", err, text.String())
+		Fail("server token: %w: %s", err, text.String())
 	}
 	n.admin = strings.TrimSpace(string(out))
 	return n.admin, nil

@@ -17,6 +17,8 @@ import (
 // all of an arena have answered, and after each answer in a duel.
 type floorArena struct {
 	number        string
+	match         string
+	seq           int64 // of the newest frame
 	answersABatch int64 // how many answers lead to the next frames
 	answered      atomic.Int64
 	batches       [][]byte // the frames to send at the start and then
@@ -29,59 +31,54 @@ type floorArena struct {
 // answerRecord is as long as the record of an answer of a node.
 var answerRecord = strings.Repeat("r", 190)
 
-// floorFrames collects the frames of a match. They are as long as those of a node.
-type floorFrames struct {
-	match   string
-	seq     int64
-	batch   []byte
-	batches [][]byte
+// add adds a frame to the last batch. It is as long as that of a node.
+func (a *floorArena) add(kind string, data any) {
+	a.seq++
+	a.addPush(protocol.EncodeNumberedPush(a.match, kind, data).Frame(a.seq))
 }
 
-func (f *floorFrames) add(kind string, data any) {
-	f.seq++
-	f.batch = append(f.batch, textFrame(protocol.EncodeNumberedPush(f.match, kind, data).Frame(f.seq))...)
+func (a *floorArena) addPush(push []byte) {
+	last := &a.batches[len(a.batches)-1]
+	*last = append(*last, textFrame(push)...)
 }
 
-func (f *floorFrames) endBatch() { f.batches, f.batch = append(f.batches, f.batch), nil }
+func (a *floorArena) startBatch() { a.batches = append(a.batches, nil) }
 
 // newFloorArena prepares all frames of an arena or a duel: the first question, then each close with
 // the next question or the end. In a duel both players are found first, and each answer is
 // announced; the second answer closes the question.
 func newFloorArena(number string, players, questions int, isDuel bool) *floorArena {
-	f := &floorFrames{match: "01JD" + strings.Repeat("0", 22-len(number)) + number}
+	a := &floorArena{number: number, match: "01JD" + strings.Repeat("0", 22-len(number)) + number, answersABatch: int64(players), batches: make([][]byte, 1)}
 	rating, delta, now := 1500, 12, time.Now().UnixMilli()
 	over := protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}}
-	a := &floorArena{number: number, answersABatch: int64(players)}
 	if isDuel {
 		a.answersABatch = 1
 		seat := protocol.SeatView{ID: floorPlayerID, Nickname: floorNickname, Rating: &rating}
-		f.add(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: questions, Players: 2, Seats: []protocol.SeatView{seat, seat}, StartsAt: now})
+		a.add(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: questions, Players: 2, Seats: []protocol.SeatView{seat, seat}, StartsAt: now})
 		over.Standings = slices.Repeat([]protocol.OverStanding{{
 			Rank: 1, Player: floorPlayerID, Nickname: floorNickname, Answered: questions, Asked: questions, TimeMS: 1234, Rating: &rating, RatingDelta: &delta,
 		}}, 2)
 	}
 	for q := range questions {
-		f.add(protocol.TypeQuestion, protocol.Question{
+		a.add(protocol.TypeQuestion, protocol.Question{
 			Question: q, Of: questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", q), Category: "load",
 			Difficulty: "easy", Lang: "en", OpensAt: now, ClosesAt: now, MaxPoints: 1000,
 		})
-		f.endBatch()
+		a.startBatch()
 		if isDuel {
-			f.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
-			f.endBatch()
-			f.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
+			a.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
+			a.startBatch()
+			a.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
 		}
-		f.add(protocol.TypeQuestionClosed, floorClose(q, players))
+		a.add(protocol.TypeQuestionClosed, floorClose(q, players))
 	}
-	f.add(protocol.TypeMatchOver, over)
+	a.add(protocol.TypeMatchOver, over)
 	if isDuel {
 		value := protocol.SettledStanding{Rank: 1, Value: 100}
-		f.batch = append(f.batch, textFrame(protocol.EncodePush(protocol.TypeSettled, protocol.Settled{
-			Match: f.match, Standings: map[string]protocol.SettledStanding{"all": value, "day": value, "7d": value, "30d": value}, Rating: &rating,
-		}))...)
+		a.addPush(protocol.EncodePush(protocol.TypeSettled, protocol.Settled{
+			Match: a.match, Standings: map[string]protocol.SettledStanding{"all": value, "day": value, "7d": value, "30d": value}, Rating: &rating,
+		}))
 	}
-	f.endBatch()
-	a.batches = f.batches
 	return a
 }
 

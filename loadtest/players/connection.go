@@ -178,9 +178,6 @@ func (p *Player) readReused() ([]byte, error) {
 	}
 }
 
-// Write sends bytes unchanged, for attackers.
-func (p *Player) Write(raw []byte) (int, error) { return p.NetConn().Write(raw) }
-
 // NetConn returns the connection below the websocket.
 func (p *Player) NetConn() net.Conn { return p.conn.NetConn() }
 

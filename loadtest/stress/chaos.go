@@ -47,7 +47,7 @@ type ChaosConfig struct {
 // logs of the nodes.
 type ChaosCommand struct {
 	ChaosConfig
-	Cluster ClusterFlags  `embed:"" set:"redis=cluster" set:"database=postgres"`
+	Cluster ClusterFlags  `kong:"embed,set='redis=cluster',set='database=postgres'"`
 	Servers int           `default:"3" name:"nodes" help:"Servers."`
 	Example string        `name:"proxy" placeholder:"FILE" help:"Example in deploy/proxies to start before the nodes: nginx.conf, haproxy.cfg, haproxy-tcp.cfg or Caddyfile."`
 	Slack   time.Duration `default:"3s" help:"Added to the 3 s of the contract, because one machine does all of this."`

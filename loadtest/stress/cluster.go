@@ -23,12 +23,12 @@ type ClusterConfig struct {
 // ClusterFlags are the flags of programs that start a cluster.
 type ClusterFlags struct {
 	Server   string `placeholder:"BINARY" help:"The binary of the server; none: it is built from this tree."`
-	Redis    string `default:"${redis}" placeholder:"URL" help:"A URL; redis: a redis-server is started; cluster: one of three masters."`
-	Database string `default:"${database}" placeholder:"URL" help:"A URL; none: a file for one node, else a PostgreSQL is started; postgres: one is started."`
+	Redis    string `default:"${redis}" help:"A URL; redis: a redis-server is started; cluster: one of three masters."`
+	Database string `default:"${database}" help:"A URL; none: a file for one node, else a PostgreSQL is started; postgres: one is started."`
 }
 
 func (f ClusterFlags) addTo(c *ClusterConfig) {
-	c.Binary, c.NodeOptions.Redis, c.NodeOptions.Database = f.Server, f.Redis, f.Database
+	c.Binary, c.Redis, c.Database = f.Server, f.Redis, f.Database
 	c.Log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 }
 

@@ -64,7 +64,7 @@ type HostileConfig struct {
 //     refusal.
 type HostileCommand struct {
 	HostileConfig
-	Cluster ClusterFlags `embed:"" set:"redis=redis" set:"database="`
+	Cluster ClusterFlags `kong:"embed,set='redis=redis',set='database='"`
 }
 
 // Run runs the program. It fails by testenv.Must.

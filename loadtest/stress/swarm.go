@@ -178,7 +178,7 @@ type SwarmConfig struct {
 //     over 10 s.
 type SwarmCommand struct {
 	SwarmConfig
-	Cluster ClusterFlags `embed:"" set:"redis=redis" set:"database="`
+	Cluster ClusterFlags `kong:"embed,set='redis=redis',set='database='"`
 	Servers int          `default:"1" name:"nodes" help:"Servers."`
 	Running []string     `name:"attach" placeholder:"URL" help:"URLs of running nodes instead of starting some; arenas do not count there, lift their limits for guests."`
 }
