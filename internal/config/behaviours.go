@@ -2,7 +2,12 @@ package config
 
 import (
 	"cmp"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
+
+	"laststand/internal/eventq"
 )
 
 // Behaviours configures the behaviour queue and the sink of a game. applyDefaults replaces the
@@ -69,4 +74,96 @@ func (b *Behaviours) validate(prefix string, errs *validationErrors) {
 		errs.add(prefix+"report", checkOneOf(kind, b.Sink.reportableTypes()))
 	}
 	b.Sink.validate(prefix+"sink.", errs)
+}
+
+// The values of behaviours.sink.type.
+const (
+	SinkFile    = "file"
+	SinkWebhook = "webhook"
+	SinkNPPA    = "nppa"
+)
+
+// Sink configures the destination of a game's behaviours. Type decides which fields
+// apply. The other fields must have their zero value.
+type Sink struct {
+	// Type of the sink: a file, a webhook, or China's anti-addiction interface (nppa). The type decides which other keys apply. The default is file.
+	Type string `yaml:"type" default:"file" oneof:"file, webhook, nppa"`
+
+	// For type file: path of the file to append to, relative to the working directory. Empty: behaviours/GAME.ndjson in the folder of the key data.
+	Path string `yaml:"path,omitempty" sinks:"file" allowed:"a path that no other game uses"`
+	// For type file: maximum size of a file in MiB; then the sink starts a new file. 0: the default of 64.
+	MaxFileMiB int `yaml:"max_file_mib,omitempty" sinks:"file" range:"1..100000"`
+	// For type file: maximum number of full files; the sink deletes the oldest. 0: the default of 8. Higher: a longer history, more disk space.
+	MaxFiles int `yaml:"max_files,omitempty" sinks:"file" range:"1..1000"`
+
+	// For type webhook: URL that the sink posts to; required. For type nppa: URL of its interface. Empty: the official URL.
+	URL string `yaml:"url,omitempty" sinks:"webhook nppa" required:"webhook" check:"url" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
+	// For types webhook and nppa: file with the keys that sign the reports, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty for a webhook: the server generates a key. Required for nppa.
+	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" required:"nppa" allowed:"a path, credential:NAME"`
+	// For type webhook: format of the requests. Empty: standard-webhooks.
+	Format string `yaml:"format,omitempty" sinks:"webhook" oneof:"standard-webhooks, cloudevents-batch"`
+	// For types webhook and nppa: whether the sink may connect to addresses in private networks. The default is false.
+	AllowPrivate bool `yaml:"allow_private,omitempty" sinks:"webhook nppa"`
+
+	// For type nppa, required: id that the NPPA issued to the company.
+	AppID string `yaml:"app_id,omitempty" sinks:"nppa" required:"nppa" check:"nppa id" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	// For type nppa, required: id that the NPPA issued to the game.
+	BizID string `yaml:"biz_id,omitempty" sinks:"nppa" required:"nppa" check:"nppa id" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	// For type nppa: code of a test in the NPPA's portal. The sink then reports to the test system. Empty: the sink reports to the production system.
+	TestCode string `yaml:"test_code,omitempty" sinks:"nppa" check:"nppa id" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+
+	isConfigured bool // the game has a section behaviours
+}
+
+// IsConfigured returns true if the game configures its behaviours.
+func (s Sink) IsConfigured() bool { return s.isConfigured }
+
+// applyDefaults sets the empty fields that have a default for this type of sink.
+func (s *Sink) applyDefaults() {
+	switch s.Type {
+	case SinkFile:
+		s.MaxFileMiB, s.MaxFiles = cmp.Or(s.MaxFileMiB, 64), cmp.Or(s.MaxFiles, 8)
+	case SinkWebhook:
+		s.Format = cmp.Or(s.Format, "standard-webhooks")
+	}
+}
+
+// reportableTypes returns the types of behaviours that the server creates itself and the sink
+// accepts.
+func (s *Sink) reportableTypes() []string {
+	if s.Type == SinkNPPA {
+		return []string{eventq.Online, eventq.Offline}
+	}
+	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
+}
+
+// validate adds an error for each key that this type of sink does not have, and for each that it
+// requires and lacks.
+func (s *Sink) validate(prefix string, errs *validationErrors) {
+	isKnown := slices.Contains([]string{SinkFile, SinkWebhook, SinkNPPA}, s.Type)
+	for field, value := range reflect.ValueOf(*s).Fields() {
+		key, _ := yamlKey(field)
+		switch types, isLimited := field.Tag.Lookup("sinks"); {
+		case isLimited && !value.IsZero() && isKnown && !strings.Contains(types, s.Type):
+			errs.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, key, s.Type)
+		case value.IsZero() && isKnown && strings.Contains(field.Tag.Get("required"), s.Type):
+			errs.addf("%s%s: a sink of type %s needs this key; set it", prefix, key, s.Type)
+		}
+	}
+}
+
+// Webhook configures a webhook: an endpoint that receives events of a game.
+type Webhook struct {
+	// Name of the webhook, unique in the game.
+	Name string `yaml:"name" allowed:"1 to 64 of A-Z a-z 0-9 _ . : -"`
+	// URL that the server posts events to.
+	URL string `yaml:"url" check:"url" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
+	// File with the keys that sign events, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty: the server generates a key.
+	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path, credential:NAME"`
+	// Types of events that the server sends to the webhook. Default: all types. The list must not be empty.
+	Events []string `yaml:"events,flow" allowed:"names of events"`
+	// Whether the server sends one event at a time, in order. Then an event that fails blocks the later events, for about 3 days at most.
+	Ordered bool `yaml:"ordered,omitempty"`
+	// Whether the URL may lead to an address in a private network. The default is false.
+	AllowPrivate bool `yaml:"allow_private,omitempty"`
 }

@@ -3,9 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -90,4 +93,167 @@ func (f sourceFile) resolve(path string) string {
 		return path
 	}
 	return filepath.Join(filepath.Dir(f.path), path)
+}
+
+// A decoder decodes a configuration file. It leaves out unknown keys, keys that are set twice and
+// values of wrong types, and lists them with their lines.
+type decoder struct{ faults validationErrors }
+
+// decode decodes a node of YAML into v. The node has the configuration key path.
+func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	isSection := node.Kind == yaml.MappingNode && v.Type() != reflect.TypeFor[DryRun]()
+	switch {
+	case isSection && v.Kind() == reflect.Struct:
+		d.decodeSection(node, path, v)
+	case isSection && v.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		d.decodeSection(node, path, v)
+	case node.Kind == yaml.SequenceNode && v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
+		for i, element := range node.Content {
+			d.decode(element, path, v.Index(i))
+		}
+	default:
+		d.decodeValue(node, path, v)
+	}
+}
+
+// decodeSection decodes the keys of a section into a struct, or into the map of games.
+func (d *decoder) decodeSection(node *yaml.Node, path string, v reflect.Value) {
+	d.decodeKeys(node, path, v, make(map[string]bool))
+}
+
+// decodeKeys decodes the keys of a section that are not set yet: first its own, then those of
+// the sections that it merges (<<). A merged section sets whole keys, also if their values are
+// sections. The first of several merged sections has precedence.
+func (d *decoder) decodeKeys(node *yaml.Node, path string, v reflect.Value, isSet map[string]bool) {
+	var merged []*yaml.Node
+	lines := make(map[string]int)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if first, isRepeated := lines[key.Value]; isRepeated {
+			d.faults.addf("line %d: mapping key %q already defined at line %d", key.Line, key.Value, first)
+		}
+		lines[key.Value] = key.Line
+		switch {
+		case key.Tag == "!!merge" && value.Kind == yaml.SequenceNode:
+			merged = append(merged, value.Content...)
+		case key.Tag == "!!merge":
+			merged = append(merged, value)
+		case !isSet[key.Value]:
+			d.decodeKey(key, value, path, v)
+		}
+	}
+	for key := range lines {
+		isSet[key] = true
+	}
+	for _, section := range merged {
+		if section.Kind == yaml.AliasNode {
+			section = section.Alias
+		}
+		d.decodeKeys(section, path, v, isSet)
+	}
+}
+
+func (d *decoder) decodeKey(key, value *yaml.Node, path string, v reflect.Value) {
+	keyPath := strings.TrimPrefix(path+"."+key.Value, ".")
+	if v.Kind() == reflect.Map {
+		var g Game
+		d.decodeGame(value, keyPath, &g)
+		v.SetMapIndex(reflect.ValueOf(key.Value), reflect.ValueOf(g))
+		return
+	}
+	fields := make(map[string]reflect.Value)
+	for field := range fieldsOf("", v) {
+		fields[field.path] = field.value
+	}
+	if field, known := fields[key.Value]; known {
+		d.decode(value, keyPath, field)
+		return
+	}
+	text := "unknown field " + key.Value
+	if path != "" {
+		text += " in " + path
+	}
+	if name := nearest(key.Value, slices.Sorted(maps.Keys(fields))); name != "" {
+		text += "; did you mean " + name + "?"
+	}
+	d.faults.addf("line %d: %s", key.Line, text)
+}
+
+// decodeValue decodes a value that has no keys. The YAML library would silently remove the digits
+// after the point of a whole number.
+func (d *decoder) decodeValue(node *yaml.Node, path string, v reflect.Value) {
+	isTruncated := node.Tag == "!!float" && v.CanInt()
+	if _, ok := errors.AsType[*yaml.TypeError](node.Decode(v.Addr().Interface())); ok || isTruncated {
+		d.faults.addf("line %d: %s: %s is not %s", node.Line, path, describeValue(node), expectedValue(v.Type()))
+	}
+}
+
+func describeValue(node *yaml.Node) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "a section"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case node.Tag == "!!int" || node.Tag == "!!float":
+		return "the number `" + node.Value + "`"
+	}
+	return "the text `" + node.Value + "`"
+}
+
+func expectedValue(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	}
+	if t == reflect.TypeFor[DryRun]() {
+		return "true or false or a list of rules"
+	}
+	return "a section of fields"
+}
+
+// nearest returns the name of a list that most resembles a misspelt one, or "" if none is near:
+// within a third of its characters.
+func nearest(misspelt string, names []string) string {
+	best, bestDistance := "", len(misspelt)/3+1
+	for _, name := range names {
+		if d := editDistance(misspelt, name); d < bestDistance {
+			best, bestDistance = name, d
+		}
+	}
+	return best
+}
+
+// editDistance returns how many bytes must be inserted, removed or replaced to turn a into b
+// (the Levenshtein distance).
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
