@@ -40,25 +40,20 @@ func (n *Notifier) notifyKinds(kinds ...string) {
 
 // Subscribe returns a channel that gets a value after a notification for the
 // kind. Notifications before the next read share one value. The kind "" means
-// every kind. The subscription never ends.
-func (n *Notifier) Subscribe(kind string) <-chan struct{} {
-	subscriber := make(chan struct{}, 1)
-	n.addSubscriber(kind, subscriber)
-	return subscriber
-}
-
-// addSubscriber subscribes a channel, which must have a buffer for one value.
-func (n *Notifier) addSubscriber(kind string, subscriber chan struct{}) {
+// every kind. The caller may also wake the channel.
+func (n *Notifier) Subscribe(kind string) chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.subscribers == nil {
 		n.subscribers = map[string][]chan struct{}{}
 	}
+	subscriber := make(chan struct{}, 1)
 	n.subscribers[kind] = append(n.subscribers[kind], subscriber)
+	return subscriber
 }
 
-// removeSubscriber ends the subscription of a channel.
-func (n *Notifier) removeSubscriber(kind string, subscriber chan struct{}) {
+// unsubscribe ends the subscription of a channel.
+func (n *Notifier) unsubscribe(kind string, subscriber chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.subscribers[kind] = slices.DeleteFunc(n.subscribers[kind], func(c chan struct{}) bool { return c == subscriber })

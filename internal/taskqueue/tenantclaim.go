@@ -142,9 +142,8 @@ func (p *polls) register(game, kind string) (notified chan struct{}, unregister 
 	}
 	group := p.byKind[kind]
 	if group == nil {
-		group = &kindPolls{notified: make(chan struct{}, 1)}
+		group = &kindPolls{notified: p.notifier.Subscribe(kind)}
 		p.byKind[kind] = group
-		p.notifier.addSubscriber(kind, group.notified)
 	}
 	p.add(game, group, 1)
 	return group.notified, func() {
@@ -155,7 +154,7 @@ func (p *polls) register(game, kind string) (notified chan struct{}, unregister 
 		}
 		if group.waiting == 0 {
 			delete(p.byKind, kind)
-			p.notifier.removeSubscriber(kind, group.notified)
+			p.notifier.unsubscribe(kind, group.notified)
 		}
 	}, ""
 }
