@@ -18,7 +18,7 @@ type keys struct{ tag, id, prefix string }
 func newKeys(id string) keys {
 	hash := fnv.New32a()
 	hash.Write([]byte(id))
-	t := tag(int(hash.Sum32() % Partitions))
+	t := tags[hash.Sum32()%Partitions]
 	return keys{tag: t, id: id, prefix: "m:" + t + ":" + id}
 }
 
@@ -87,9 +87,15 @@ func (k keys) playKeys(mode match.Mode) []string {
 }
 
 // partitionKeys names the keys that the matches of a partition share.
-func partitionKeys(p int) keys { return keys{tag: tag(p)} }
+func partitionKeys(p int) keys { return keys{tag: tags[p]} }
 
-func tag(p int) string { return "{" + strconv.Itoa(p) + "}" }
+// tags are the hash tags of all partitions.
+var tags = func() (tags [Partitions]string) {
+	for p := range tags {
+		tags[p] = "{" + strconv.Itoa(p) + "}"
+	}
+	return tags
+}()
 
 // seenKey names the text of questions that a player saw recently.
 func seenKey(game, player string) string { return "seen_ids:{" + game + "/" + player + "}" }
