@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // slowClient starts a request or a connection and continues it byte by byte. The server
@@ -80,46 +83,33 @@ func (a *attacker) continueSlowly(ctx context.Context, c slowClient, conn net.Co
 	if c.limit <= a.SlowTimeout {
 		giveUpAt = a.until.Add(a.SlowTimeout)
 	}
-	ended := make(chan struct{})
-	go func() { // ends with the connection
-		defer close(ended)
+	connected, end := context.WithCancel(ctx)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer end()
 		read()
-	}()
+	})
 	_ = send(conn, []byte(c.first)) // the reader notes a lost connection
-	drip(ctx, a, conn, c, giveUpAt, ended)
+	startedAt := time.Now()
+	for n := 0; testenv.Pause(connected, dripInterval) == nil; n++ {
+		isTooLate := time.Since(startedAt) > c.limit
+		if isTooLate {
+			a.violation("the server did not cut off %s, byte by byte, within %s", c.name, c.limit)
+		}
+		if isTooLate || time.Now().After(giveUpAt) {
+			break
+		}
+		if c.drip != "" {
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // this cannot fail on an open connection
+			_, _ = conn.Write([]byte{c.drip[n%len(c.drip)]})
+		}
+	}
 	_ = conn.Close()
-	<-ended
+	reader.Wait()
 }
 
 // dripInterval is the interval at which a slow client writes a byte.
 const dripInterval = 400 * time.Millisecond
-
-// drip writes byte by byte until the connection has ended, or until giveUpAt.
-func drip(ctx context.Context, a *attacker, conn net.Conn, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
-	startedAt := time.Now()
-	tick := time.NewTicker(dripInterval)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-ended:
-			return
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if now.Sub(startedAt) > c.limit {
-				a.violation("the server did not cut off %s, byte by byte, within %s", c.name, c.limit)
-				return
-			}
-			if now.After(giveUpAt) {
-				return
-			}
-			if c.drip != "" {
-				_ = conn.SetWriteDeadline(now.Add(time.Second)) // this cannot fail on an open connection
-				_, _ = conn.Write([]byte{c.drip[n%len(c.drip)]})
-			}
-		}
-	}
-}
 
 // readUntilClosed reads until the server ends the connection, and notes how it ended.
 func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
@@ -176,12 +166,8 @@ func echoWithoutReading(ctx context.Context, a *attacker, worker int) {
 	if a.SlowTimeout > fullAfter {
 		until = a.until.Add(a.SlowTimeout)
 	}
-	tick := time.NewTicker(echoInterval)
-	defer tick.Stop()
-	for range tick.C {
-		if !a.awaitPace(ctx) || time.Now().After(until) || send(s.NetConn(), large) != nil {
-			break
-		}
+	for a.awaitPace(ctx) && time.Now().Before(until) && send(s.NetConn(), large) == nil {
+		_ = testenv.Pause(ctx, echoInterval)
 	}
 	a.readUntil(ctx, s, time.Now().Add(time.Second)) // the close reason comes behind all unread frames
 }
