@@ -156,7 +156,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 // that open has created only in part.
 func (n *node) close() {
 	n.wheel.Close()
-	if err := errors.Join(n.reporting.closeSinks()...); err != nil {
+	if err := n.reporting.closeSinks(); err != nil {
 		n.log.Warn("behaviour sink close failed", "error", err)
 	}
 	n.clients.close()

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"laststand/internal/config"
 	"laststand/internal/eventq"
 	"laststand/internal/eventq/playerevents"
@@ -94,12 +96,14 @@ func (r *reporting) discardQueued(games []string, log *slog.Logger) {
 	}
 }
 
-// closeSinks closes the sinks. No reporter may be running.
-func (r *reporting) closeSinks() (errs []error) {
+// closeSinks closes the sinks, all at once, and returns an error of one of them. No
+// reporter may be running.
+func (r *reporting) closeSinks() error {
+	var group errgroup.Group
 	for _, s := range r.sinks {
-		errs = append(errs, s.Close())
+		group.Go(s.Close)
 	}
-	return errs
+	return group.Wait()
 }
 
 // clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to

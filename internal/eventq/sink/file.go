@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"syscall"
+	"time"
 
 	"laststand/internal/eventq"
 )
@@ -21,6 +21,7 @@ type FileOptions struct {
 const (
 	defaultMaxBytes = 64 << 20
 	defaultKeep     = 8
+	closeTimeout    = 2 * time.Second
 )
 
 // File implements eventq.Sink. Accepted batches survive a crash of the process. A
@@ -28,8 +29,8 @@ const (
 type File struct {
 	options FileOptions
 
-	mu       sync.Mutex
-	file     *os.File // nil: Send must open it
+	busy     chan struct{} // full while a call uses the fields below, also on a disk that hangs
+	file     *os.File      // nil: Send must open it
 	lines    []byte
 	isClosed bool
 }
@@ -43,7 +44,7 @@ func OpenFile(o FileOptions) (*File, error) {
 	if o.Keep <= 0 {
 		o.Keep = defaultKeep
 	}
-	s := &File{options: o}
+	s := &File{options: o, busy: make(chan struct{}, 1)}
 	if o.CreateLater {
 		return s, nil
 	}
@@ -57,29 +58,52 @@ func OpenFile(o FileOptions) (*File, error) {
 func (s *File) Check(eventq.Behaviour) error { return nil }
 
 // Send appends a batch in one write. If the batch does not fit, Send removes what
-// it wrote, and the caller may retry.
+// it wrote, and the caller may retry. If the disk hangs until ctx ends, the batch may
+// still arrive.
 func (s *File) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := ctx.Err()
-	if err == nil {
-		err = s.append(b.Items)
-	}
-	if err != nil {
+	if err := s.do(ctx, func() error { return s.append(b.Items) }); err != nil {
 		return eventq.Outcome{Delivery: eventq.TryAgain, Code: fileErrorCode(err), Err: err}
 	}
 	return eventq.Outcome{Delivery: eventq.Delivered, Code: "ok"}
 }
 
-// Close syncs the file to the disk. Later calls of Send fail.
+// Close syncs the file to the disk, for at most closeTimeout. Later calls of Send
+// fail.
 func (s *File) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.isClosed = true
-	if s.file == nil {
-		return nil
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return s.do(ctx, func() error {
+		s.isClosed = true
+		if s.file == nil {
+			return nil
+		}
+		return errors.Join(s.file.Sync(), s.closeFile())
+	})
+}
+
+// do does one thing at a time with the file. It does not wait after ctx has ended,
+// because nothing ends a call of a disk that hangs.
+func (s *File) do(ctx context.Context, work func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return errors.Join(s.file.Sync(), s.closeFile())
+	select {
+	case s.busy <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	done := make(chan error, 1)
+	go func() { // this call waits for it, and the next call does
+		err := work()
+		<-s.busy
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *File) append(items []eventq.Item) error {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"laststand/internal/eventq"
 )
@@ -142,6 +145,37 @@ func TestFileInUseIsRefused(t *testing.T) {
 	}
 	send(t, opened(t, FileOptions{Path: link}), "2")
 	wantFile(t, path, "1\n2\n")
+}
+
+// A disk that hangs ends neither an attempt nor Close late. The disk is a pipe that
+// nobody reads.
+func TestAHangingDiskHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sink := opened(t, FileOptions{Path: path})
+	large := strings.Repeat("x", 1<<20)
+	for range 2 { // the second waits for the first
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		wantOutcome(t, sink.Send(ctx, batchOfLines(large)), "canceled", context.DeadlineExceeded)
+	}
+	if err := sink.Close(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("closed: %v", err)
+	}
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if _, err := io.CopyN(io.Discard, reader, 1<<20); err != nil {
+		t.Error(err)
+	}
+	if err := sink.Close(); !errors.Is(err, syscall.EINVAL) { // a pipe cannot be synced
+		t.Errorf("closed when it hangs no more: %v", err)
+	}
 }
 
 // Lines of concurrent batches do not mix, also during rotations.

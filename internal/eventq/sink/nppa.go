@@ -79,7 +79,7 @@ func (*NPPA) Check(b eventq.Behaviour) error { return check(b) }
 func (s *NPPA) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	report := newReport(b)
 	if len(report.Records) == 0 {
-		return report.outcome(answer{code: "unsent", delivery: eventq.Refused})
+		return report.outcome(answer{Outcome: eventq.Outcome{Code: "unsent", Delivery: eventq.Refused}})
 	}
 	plain, err := json.Marshal(report)
 	if err != nil {

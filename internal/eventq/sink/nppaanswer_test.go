@@ -1,8 +1,6 @@
 package sink
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,11 +14,11 @@ func TestReadForms(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", `,"data":""`, `,"data":null`, `,"data":{}`, `,"data":[]`, `,"data":{"results":null}`, `,"data":{"results":[]}`, `,"data":{"results":"?"}`} {
 		a := parseAnswer([]byte(`{"errcode":0,"errmsg":"OK"` + data + `}`))
-		if a.code != "0" || a.delivery != eventq.Delivered || a.err != nil || len(a.items) > 0 {
+		if a.Code != "0" || a.Delivery != eventq.Delivered || a.Err != nil || len(a.items) > 0 {
 			t.Errorf("%s: %+v", data, a)
 		}
 		a = parseAnswer([]byte(`{"errcode":3001,"errmsg":"BUS COLL PARTIAL ERROR"` + data + `}`))
-		if a.code != "3001" || a.delivery != eventq.TryAgain || a.err == nil {
+		if a.Code != "3001" || a.Delivery != eventq.TryAgain || a.Err == nil {
 			t.Errorf("a part that is not named, %s: %+v", data, a)
 		}
 	}
@@ -29,7 +27,7 @@ func TestReadForms(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "<html>", "null", "{}", "[]", `{"errcode":"0"}`, `{"errcode":0`, `{"errmsg":"ok"}`} {
-		if a := parseAnswer([]byte(body)); a.code != "unreadable" || a.delivery != eventq.TryAgain || a.err == nil {
+		if a := parseAnswer([]byte(body)); a.Code != "unreadable" || a.Delivery != eventq.TryAgain || a.Err == nil {
 			t.Errorf("%q: %+v", body, a)
 		}
 	}
@@ -46,18 +44,18 @@ func TestCodes(t *testing.T) {
 	for fate, codes := range fates {
 		for _, code := range codes {
 			a := parseAnswer(fmt.Appendf(nil, `{"errcode":%d,"errmsg":"%s","data":""}`, code, pi))
-			if a.delivery != fate || (a.err == nil) != (code == 0) || (a.retryAfter != 0) != (code == 1006) {
+			if a.Delivery != fate || (a.Err == nil) != (code == 0) || (a.RetryAfter != 0) != (code == 1006) {
 				t.Errorf("%d: %+v, want fate %d", code, a, fate)
 			}
-			if a.err != nil && strings.Contains(a.err.Error(), pi) {
-				t.Errorf("%d: the message of the far side is told on: %v", code, a.err)
+			if a.Err != nil && strings.Contains(a.Err.Error(), pi) {
+				t.Errorf("%d: the message of the far side is told on: %v", code, a.Err)
 			}
 		}
 	}
-	if a := parseAnswer([]byte(`{"errcode":1006}`)); a.retryAfter != time.Minute || a.code != "1006" {
+	if a := parseAnswer([]byte(`{"errcode":1006}`)); a.RetryAfter != time.Minute || a.Code != "1006" {
 		t.Errorf("a ban: %+v", a)
 	}
-	if a := parseAnswer([]byte(`{"errcode":9999}`)); a.code != "other" {
+	if a := parseAnswer([]byte(`{"errcode":9999}`)); a.Code != "other" {
 		t.Errorf("an errcode that nobody knows: %+v", a)
 	}
 }
@@ -88,23 +86,6 @@ func TestOutcomeOfItems(t *testing.T) {
 		}
 		if o.Err == nil {
 			t.Errorf("%s: it does not say why", name)
-		}
-	}
-}
-
-func TestUnreached(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		err  error
-		want string
-	}{
-		"stopped": {fmt.Errorf("dial: %w", context.Canceled), "canceled"},
-		"late":    {fmt.Errorf("read: %w", context.DeadlineExceeded), "timeout"},
-		"cut":     {errors.New("EOF"), "network"},
-	}
-	for name, test := range tests {
-		if a := connectionFailed(test.err); a.code != test.want || a.delivery != eventq.TryAgain {
-			t.Errorf("%s: %+v", name, a)
 		}
 	}
 }

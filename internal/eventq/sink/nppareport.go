@@ -42,7 +42,7 @@ func (r report) outcome(a answer) eventq.Outcome {
 	for i, position := range r.positions {
 		code, named := a.items[i+1]
 		if !named {
-			deliveries[position] = a.delivery
+			deliveries[position] = a.Delivery
 			continue
 		}
 		deliveries[position] = meaningOf(code).delivery
@@ -50,7 +50,8 @@ func (r report) outcome(a answer) eventq.Outcome {
 			faults[describeCode(code)]++
 		}
 	}
-	o := eventq.Outcome{Delivery: a.delivery, RetryAfter: a.retryAfter, Code: a.code, Err: joinCauses(a.err, faults)}
+	o := a.Outcome
+	o.Err = joinCauses(o.Err, faults)
 	if slices.ContainsFunc(deliveries, func(f eventq.Delivery) bool { return f != o.Delivery }) {
 		o.Items = deliveries
 	}

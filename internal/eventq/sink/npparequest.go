@@ -22,11 +22,11 @@ func (s *NPPA) sendWithKeys(ctx context.Context, plain []byte, now int64) answer
 	if err != nil {
 		return failed("keys", fmt.Errorf("get the keys: %w", err))
 	}
-	last := answer{code: "keys", delivery: eventq.Forbidden, err: errNoKey}
+	last := answer{Outcome: eventq.Outcome{Code: "keys", Delivery: eventq.Forbidden, Err: errNoKey}}
 	for _, text := range s.orderKeys(keys) {
 		k, err := parseKey(text)
 		if err != nil {
-			last.err = err
+			last.Err = err
 			continue
 		}
 		last = s.post(ctx, k, plain, now)
@@ -57,7 +57,7 @@ func (s *NPPA) post(ctx context.Context, k key, plain []byte, now int64) answer 
 	}
 	response, err := s.http.Do(request)
 	if err != nil {
-		return connectionFailed(err)
+		return answer{Outcome: outcomeOfError(err)}
 	}
 	defer response.Body.Close()
 	if response.StatusCode/100 != 2 {
@@ -66,7 +66,7 @@ func (s *NPPA) post(ctx context.Context, k key, plain []byte, now int64) answer 
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
 	if err != nil {
-		return connectionFailed(err)
+		return answer{Outcome: outcomeOfError(err)}
 	}
 	return parseAnswer(body)
 }

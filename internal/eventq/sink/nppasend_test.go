@@ -142,7 +142,7 @@ func TestSendMeetsFaults(t *testing.T) {
 		"a gateway":          {status(http.StatusBadGateway), "http 502"},
 		"an empty success":   {status(http.StatusNoContent), "unreadable"},
 		"a page":             {status(http.StatusOK), "unreadable"},
-		"a cut":              {cut, "network"},
+		"a cut":              {cut, "transport"},
 		"an endless answer":  {body(`{"errcode":0,"errmsg":"` + strings.Repeat("a", maxReply) + `"}`), "unreadable"},
 		"a fault of its own": {errcode(1001), "1001"},
 	}
@@ -299,7 +299,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 			t.Errorf("%q is in %v", secret, o.Err)
 		}
 	}
-	if o.Code != "network" || itemDelivery(o, 0) != eventq.TryAgain || itemDelivery(o, 1) != eventq.Refused {
+	if o.Code != "transport" || itemDelivery(o, 0) != eventq.TryAgain || itemDelivery(o, 1) != eventq.Refused {
 		t.Errorf("%+v", o)
 	}
 }
@@ -319,7 +319,7 @@ func TestErrorsQuoteNothing(t *testing.T) {
 	t.Cleanup(server.Close)
 	s := newTestSystem(t, nil)
 	s.sink.endpoint = server.URL
-	if o := s.send(t, verified()); o.Code != "network" || strings.Contains(o.Err.Error(), pi[:8]) {
+	if o := s.send(t, verified()); o.Code != "transport" || strings.Contains(o.Err.Error(), pi[:8]) {
 		t.Errorf("%+v", o)
 	}
 }
