@@ -15,6 +15,7 @@ const (
 	heartbeatInterval   = time.Second
 	maintenanceInterval = time.Minute           // of a round over the games of this node, which may take longer
 	maintenancePause    = 10 * time.Millisecond // between two games
+	maxUnknownGames     = 1000                  // that a round looks for in a partition
 )
 
 // membership knows which nodes share the work, and maintains the queues of this
@@ -145,17 +146,41 @@ func (m *membership) runMaintenance(ctx context.Context) {
 }
 
 func (m *membership) maintainPartition(ctx context.Context, p *partition) {
+	if !m.owns(p) {
+		return
+	}
+	policies := m.unknownGames(ctx, p)
 	for _, g := range p.games {
+		policies = append(policies, g.Policy)
+	}
+	for _, policy := range policies {
 		if ctx.Err() != nil || !m.owns(p) {
 			return
 		}
-		m.maintainGame(ctx, g)
+		m.maintainGame(ctx, policy)
 		timer.Sleep(ctx, maintenancePause)
 	}
 }
 
-func (m *membership) maintainGame(ctx context.Context, g *game) {
+func (m *membership) maintainGame(ctx context.Context, policy Policy) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
-	m.recordError("maintain", m.Queue.Maintain(ctx, g.Policy, m.Now()))
+	m.recordError("maintain", m.Queue.Maintain(ctx, policy, m.Now()))
+}
+
+// unknownGames returns policies of due games that are not configured here any more.
+// By these, items become due when they are stale, and are then dropped.
+func (m *membership) unknownGames(ctx context.Context, p *partition) (policies []Policy) {
+	ctx, cancel := callContext(ctx)
+	defer cancel()
+	due, _, err := m.Queue.Due(ctx, p.index, m.Now(), maxUnknownGames)
+	m.recordError("due", err)
+	for _, name := range due {
+		if m.games[name] == nil {
+			policies = append(policies, Policy{
+				Game: name, MaxLen: MaxQueueLen, BatchSize: MaxQueueLen, FlushMS: MaxAgeMS + MaxAheadMS, MaxAgeMS: MaxAgeMS,
+			})
+		}
+	}
+	return policies
 }

@@ -25,8 +25,12 @@ func (m *memory) Reap(_ context.Context, partition int, now int64) (items int64,
 
 func (m *memory) Maintain(_ context.Context, t Policy, now int64) error {
 	return m.act("maintain", t.Game, func(k *memoryGame) error {
+		k.flush, k.batch = t.FlushMS, t.BatchSize
+		for len(k.items) > 0 && k.items[0].QueuedAt <= now-t.MaxAgeMS-MaxAheadMS {
+			k.evict(TooOld)
+		}
 		for len(k.items) > cmp.Or(k.bound, t.MaxLen) {
-			k.evict()
+			k.evict(QueueFull)
 		}
 		k.mark(now)
 		return nil

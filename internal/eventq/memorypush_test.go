@@ -43,7 +43,7 @@ func (k *memoryGame) push(t Policy, p Push) (PushResult, error) {
 			reason = QueueFull
 		}
 		if reason == QueueFull && t.Overflow == DropOldest {
-			k.evict()
+			k.evict(QueueFull)
 			reason = ""
 		}
 		if reason != "" {
@@ -62,8 +62,8 @@ func (k *memoryGame) push(t Policy, p Push) (PushResult, error) {
 	return done, nil
 }
 
-func (k *memoryGame) evict() {
+func (k *memoryGame) evict(reason Reason) {
 	delete(k.seen, k.items[0].ID)
 	k.items = k.items[1:]
-	k.counts.Dropped[QueueFull]++
+	k.counts.Dropped[reason]++
 }

@@ -25,8 +25,16 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 	if _, ok := members["at"]; !ok {
 		return b, errors.New("at is missing")
 	}
+	fields := map[string]any{
+		"id": &b.ID, "type": &b.Type, "at": &b.At, "player": &b.Player, "device": &b.Device,
+		"session": &b.Session, "account": &b.Account, "pi": &b.PI, "data": &b.Data,
+	}
 	for name, value := range members {
-		if err := b.setField(name, value); err != nil {
+		field := fields[name]
+		if field == nil || string(value) == "null" { // Unmarshal would treat null as missing
+			return b, fmt.Errorf("%s: unknown, or null", name)
+		}
+		if err := json.Unmarshal(value, field); err != nil {
 			return b, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -34,45 +42,6 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 		return b, errors.New("id is none")
 	}
 	return b, nil
-}
-
-// setField reads one member.
-func (b *Behaviour) setField(name string, value json.RawMessage) error {
-	if string(value) == "null" { // Unmarshal would treat it as missing
-		return errors.New("null")
-	}
-	if name == "data" {
-		b.Data = value
-		return nil
-	}
-	into := b.fieldFor(name)
-	if into == nil {
-		return errors.New("unknown")
-	}
-	return json.Unmarshal(value, into)
-}
-
-// fieldFor returns where to store a text or number, or nil for an unknown name.
-func (b *Behaviour) fieldFor(name string) any {
-	switch name {
-	case "id":
-		return &b.ID
-	case "type":
-		return &b.Type
-	case "at":
-		return &b.At
-	case "player":
-		return &b.Player
-	case "device":
-		return &b.Device
-	case "session":
-		return &b.Session
-	case "account":
-		return &b.Account
-	case "pi":
-		return &b.PI
-	}
-	return nil
 }
 
 // validate checks a behaviour against the wire contract, except its id.

@@ -355,3 +355,20 @@ func TestNodesWhoseClockWasAheadAreNotAliveForEver(t *testing.T) {
 		}
 	})
 }
+
+// By a policy that never fills a batch, a queue is due when its items are stale.
+func TestAQueueWithoutAConfiguration(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems(ids(0, 20)...))
+		l.due(l.now)
+		l.terms.MaxLen, l.terms.BatchSize = eventq.MaxQueueLen, eventq.MaxQueueLen
+		l.terms.FlushMS, l.terms.MaxAgeMS = eventq.MaxAgeMS+eventq.MaxAheadMS, eventq.MaxAgeMS
+		l.maintain()
+		l.due(l.now + l.terms.FlushMS)
+		l.queued(ids(0, 20)...)
+		l.now += l.terms.FlushMS
+		l.maintain()
+		l.due(0)
+		l.count(eventq.Counts{Offered: 20, Dropped: dropCounts{eventq.TooOld: 20}})
+	})
+}

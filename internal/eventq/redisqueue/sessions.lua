@@ -5,7 +5,7 @@
 -- ARGV  1 node, 2 when the added sessions were last seen (ms), 3 time to live of the
 --       sessions (ms), 4 how many are added, then their ids and records in turn, then
 --       the ids of ended ones
--- Returns nothing.
+-- Returns 0.
 local ended_at = 5 + 2 * tonumber(ARGV[4])
 if ended_at > 5 then
   redis.call('HSET', KEYS[1], unpack(ARGV, 5, ended_at - 1))
@@ -18,3 +18,4 @@ end
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('ZREM', KEYS[2], ARGV[1])
 end
+return 0

@@ -3,7 +3,6 @@ package redisqueue
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -62,11 +61,8 @@ func (a *SessionStore) Sync(ctx context.Context, node string, started, ended []p
 
 func (a *SessionStore) change(ctx context.Context, k partition, node string, c sessionChanges) error {
 	args := append([]any{node, c.seenAt, sessionTTL.Milliseconds(), len(c.added) / 2}, c.added...)
-	err := sessionsScript.Run(ctx, a.client, []string{k.sessions(node), k.sessionNodes()}, append(args, c.ended...)...).Err()
-	if errors.Is(err, redis.Nil) {
-		return nil
-	}
-	return wrapError("sessions", err)
+	keys := []string{k.sessions(node), k.sessionNodes()}
+	return wrapError("sessions", sessionsScript.Run(ctx, a.client, keys, append(args, c.ended...)...).Err())
 }
 
 // Renew implements playerevents.SessionStore.
