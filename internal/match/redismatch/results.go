@@ -69,12 +69,10 @@ func (r *Results) ReadResults(ctx context.Context, limit int) ([]match.Result, e
 			if len(results) == limit || standings >= maxStandingsPerRead {
 				break
 			}
-			if result.Undecodable == "" {
-				if err := r.CompleteStandings(ctx, &result); err != nil {
-					errs = append(errs, err)
-					if !errors.Is(err, match.ErrNotFound) {
-						continue
-					}
+			if err := r.CompleteStandings(ctx, &result); err != nil {
+				errs = append(errs, err)
+				if !errors.Is(err, match.ErrNotFound) {
+					continue
 				}
 			}
 			standings += len(result.Standings)
@@ -85,8 +83,11 @@ func (r *Results) ReadResults(ctx context.Context, limit int) ([]match.Result, e
 }
 
 // CompleteStandings adds the standings that a large result lacks, see
-// match.CompleteStandings.
+// match.CompleteStandings. A result that cannot be decoded stays as it is.
 func (r *Results) CompleteStandings(ctx context.Context, result *match.Result) error {
+	if result.Undecodable != "" {
+		return nil
+	}
 	return match.CompleteStandings(ctx, r.matches, result)
 }
 
