@@ -212,3 +212,26 @@ func (a *attacher) findAttachable(game, match, player string) (Subscriber, bool)
 	session, ok := a.Presence.Find(game, player)
 	return session, ok && session.CanAttach(match)
 }
+
+// addSession adds a session. It first pushes the frames of the view that the session has
+// not seen. The caller holds mu, and no newer frame was delivered here.
+func (l *localMatch) addSession(request AttachRequest, view View) {
+	l.sessions[request.Player] = request.Session
+	if running := !l.state.Phase.hasEnded(); l.plan.Mode == Duel && (running || request.AfterSeq < view.Seq) {
+		request.Session.DuelChanged(running)
+	}
+	first := view.Seq - int64(len(view.Frames)) + 1
+	for i, frame := range view.Frames {
+		if first+int64(i) > request.AfterSeq {
+			request.Session.Push(l.plan.ID, frame)
+		}
+	}
+	if request.OnState == nil {
+		l.pushOwnDeadline(request.Player)
+	}
+	if l.state.isAbandoned() {
+		if view.Seq > 0 && (view.EndReason == ReasonAbandoned || !view.Phase.hasEnded()) {
+			request.Session.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(request.AfterSeq, view.Seq)+1))
+		}
+	}
+}

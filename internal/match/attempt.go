@@ -59,3 +59,11 @@ type StepAnswer struct {
 	Attempt
 	Totals Totals // of the player, with this answer
 }
+
+// Seen is what a node knows of a match. After a loss other nodes can raise the version of the
+// store past Version, but only writes of Node itself can raise what is stored for Node.
+type Seen struct {
+	Version int64  // the highest version seen
+	Node    string // the node
+	Written int64  // the version after its newest acknowledged write; 0 for none
+}

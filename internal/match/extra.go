@@ -15,17 +15,6 @@ const maxExtraPercent = 100
 // time away.
 var ExtraPercents = []int64{0, 25, 50, maxExtraPercent}
 
-// ExtraTime gives a player a longer time limit: Percent is the addition in percent of the
-// limit. Only the player and the host may learn of it. Therefore every record holds the
-// elapsed time as scaled to the limit of the others. Points, ranks and reports follow from
-// it as for everybody, and do not show who has extra time. One thing cannot be hidden: who
-// sees a question stay open after its time limit knows that somebody has extra time.
-type ExtraTime struct {
-	Player   string `json:"player"`
-	Nickname string `json:"nickname"`
-	Percent  int64  `json:"percent"`
-}
-
 // extraPercent is the extra time of a player in percent, 0 for none.
 func (s State) extraPercent(player string) int64 {
 	i := slices.IndexFunc(s.Extra, func(e ExtraTime) bool { return e.Player == player })
@@ -68,24 +57,4 @@ func ownDeadlineView(plan *Plan, state State, player string) *protocol.OwnDeadli
 		return nil
 	}
 	return &protocol.OwnDeadline{Match: plan.ID, Question: state.Question, ClosesAt: state.ClosesAt + state.extraMS(plan, player), Extra: percent}
-}
-
-// pushOwnDeadlines tells each player with extra time and a session here when the question
-// closes for that player, once after each change. The caller holds mu.
-func (l *localMatch) pushOwnDeadlines() {
-	if l.state.Phase != PhaseOpen || l.state.ClosesAt <= l.lastDeadline {
-		return
-	}
-	l.lastDeadline = l.state.ClosesAt
-	for _, e := range l.state.Extra {
-		l.pushOwnDeadline(e.Player)
-	}
-}
-
-// pushOwnDeadline pushes a player's own deadline if there is one. The caller holds mu.
-func (l *localMatch) pushOwnDeadline(player string) {
-	own, session := ownDeadlineView(l.plan, l.state, player), l.sessions[player]
-	if own != nil && session != nil {
-		session.Push(l.plan.ID, protocol.EncodePush(protocol.TypeOwnDeadline, own))
-	}
 }

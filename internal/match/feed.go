@@ -1,72 +1,10 @@
 package match
 
 import (
-	"bytes"
 	"slices"
 
 	"laststand/internal/protocol"
 )
-
-// numberedFrames are consecutive numbered pushes.
-type numberedFrames struct {
-	firstSeq int64 // number of the first frame
-	encoded  [][]byte
-}
-
-// indexAfter returns the index of the first frame after a number. It returns
-// the length if there is none or if an earlier frame is missing.
-func (f numberedFrames) indexAfter(seq int64) int {
-	from := seq + 1 - f.firstSeq
-	if from < 0 || from > int64(len(f.encoded)) {
-		return len(f.encoded)
-	}
-	return int(from)
-}
-
-func encodeFrames(pushes []protocol.NumberedPush, first int64) numberedFrames {
-	f := numberedFrames{firstSeq: first, encoded: make([][]byte, 0, len(pushes))}
-	for i, push := range pushes {
-		f.encoded = append(f.encoded, push.Frame(first+int64(i)))
-	}
-	return f
-}
-
-// delivery is what the sessions at this node get as one unit: frames, personal results
-// between them, and the state after the frames. The state is nil if it is unchanged.
-type delivery struct {
-	frames   numberedFrames
-	personal personalFrames
-	state    *State
-}
-
-// follows reports whether no push is missing before a delivery, if the push with number
-// seq was the last one.
-func (d *delivery) follows(seq int64) bool {
-	return len(d.frames.encoded) == 0 || d.frames.firstSeq <= seq+1
-}
-
-// earlyDeliveries are the deliveries of a match that wait for earlier ones, at most
-// maxEarlyDeliveries. More are read from the log.
-type earlyDeliveries []delivery
-
-const maxEarlyDeliveries = 8
-
-func (e *earlyDeliveries) add(d delivery) {
-	if len(*e) < maxEarlyDeliveries {
-		*e = append(*e, d)
-	}
-}
-
-// next removes and returns a delivery that follows push seq, and false if there is none.
-func (e *earlyDeliveries) next(seq int64) (delivery, bool) {
-	i := slices.IndexFunc(*e, func(d delivery) bool { return d.follows(seq) })
-	if i < 0 {
-		return delivery{}, false
-	}
-	found := (*e)[i]
-	*e = slices.Delete(*e, i, i+1)
-	return found, true
-}
 
 // deliver pushes what follows the last delivered push, and then what has waited for it. If
 // pushes in between are missing here, the delivery waits for them, and deliver returns
@@ -199,53 +137,38 @@ func (l *localMatch) broadcast(frames ...[]byte) {
 	l.sessions.push(frames...)
 }
 
-// addSession adds a session. It first pushes the frames of the view that the session has
-// not seen. The caller holds mu, and no newer frame was delivered here.
-func (l *localMatch) addSession(request AttachRequest, view View) {
-	l.sessions[request.Player] = request.Session
-	if running := !l.state.Phase.hasEnded(); l.plan.Mode == Duel && (running || request.AfterSeq < view.Seq) {
-		request.Session.DuelChanged(running)
+// claimFrames returns the personal results if they were not sent yet. If a player
+// has attached since they were encoded, it returns none, and schedulePersonal sends all of
+// them. The caller holds mu.
+func (l *localMatch) claimFrames(frames personalFrames) personalFrames {
+	if len(frames.byPlayer) == 0 || l.lastPersonalQuestion >= frames.question {
+		return personalFrames{}
 	}
-	first := view.Seq - int64(len(view.Frames)) + 1
-	for i, frame := range view.Frames {
-		if first+int64(i) > request.AfterSeq {
-			request.Session.Push(l.plan.ID, frame)
+	for player := range l.sessions {
+		if _, listed := frames.byPlayer[player]; !listed && l.hasSeat(player) {
+			return personalFrames{}
 		}
 	}
-	if request.OnState == nil {
-		l.pushOwnDeadline(request.Player)
+	l.lastPersonalQuestion = frames.question
+	return frames
+}
+
+// pushOwnDeadlines tells each player with extra time and a session here when the question
+// closes for that player, once after each change. The caller holds mu.
+func (l *localMatch) pushOwnDeadlines() {
+	if l.state.Phase != PhaseOpen || l.state.ClosesAt <= l.lastDeadline {
+		return
 	}
-	if l.state.isAbandoned() {
-		if view.Seq > 0 && (view.EndReason == ReasonAbandoned || !view.Phase.hasEnded()) {
-			request.Session.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(request.AfterSeq, view.Seq)+1))
-		}
+	l.lastDeadline = l.state.ClosesAt
+	for _, e := range l.state.Extra {
+		l.pushOwnDeadline(e.Player)
 	}
 }
 
-// lobbyNoticeIntervalMS is the shortest interval between two notices to the players in an
-// arena's lobby.
-const lobbyNoticeIntervalMS = 500
-
-// lobbyNotice is the last notice to the players in an arena's lobby.
-type lobbyNotice struct {
-	version int64 // of the match
-	encoded []byte
-	sentAt  int64 // cluster time
-}
-
-// next returns a notice with the player counts of a lobby if they have changed since the last
-// one and it is time for another one, else nil. An equal notice would show that the host has
-// done something else.
-func (n *lobbyNotice) next(plan *Plan, known State, view View, now int64) []byte {
-	if known.Phase != PhaseLobby || view.Phase != PhaseLobby || view.Version <= n.version || now < n.sentAt+lobbyNoticeIntervalMS {
-		return nil
+// pushOwnDeadline pushes a player's own deadline if there is one. The caller holds mu.
+func (l *localMatch) pushOwnDeadline(player string) {
+	own, session := ownDeadlineView(l.plan, l.state, player), l.sessions[player]
+	if own != nil && session != nil {
+		session.Push(l.plan.ID, protocol.EncodePush(protocol.TypeOwnDeadline, own))
 	}
-	notice := protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
-		ArenaID: plan.Arena.ID, Teams: view.TeamCounts(plan.Arena), Players: view.Players,
-	})
-	if n.version = view.Version; bytes.Equal(notice, n.encoded) {
-		return nil
-	}
-	n.encoded, n.sentAt = notice, now
-	return notice
 }

@@ -17,7 +17,7 @@ func (e *Engine) Handlers() map[string]func(payload []byte) {
 
 // onStep delivers a step or an accepted answer of another node to the local match.
 func (e *Engine) onStep(local *localMatch, header messageHeader, frames [][]byte) {
-	if local.noteRemoteStep(header, header.FirstSeq+int64(len(frames))-1) {
+	if local.noteRemoteStep(header.Version, header.FirstSeq+int64(len(frames))-1, header.State != nil) {
 		e.scheduleCatchUp(local) // the read shows whether the store has lost writes
 	}
 	if e.deliver(local, delivery{frames: numberedFrames{firstSeq: header.FirstSeq, encoded: frames}, state: header.State}) {

@@ -6,17 +6,6 @@ import (
 	"slices"
 )
 
-// LifecycleEvent reports the start or the end of a match to the players of one
-// node.
-type LifecycleEvent struct {
-	Game, Match string
-	Mode        Mode
-	Ended       bool     // false: the match started; true: it ended
-	Reason      Reason   // why it ended
-	OccurredAt  int64    // cluster time: when question 0 opened, or when this node saw the end
-	Players     []string // players with a seat and a session at this node
-}
-
 // lifecycle reports the starts and ends of matches.
 type lifecycle struct{ *engineBase }
 

@@ -121,15 +121,15 @@ func (l *localMatch) noteReply(outcome Outcome) {
 }
 
 // noteRemoteStep records the version after a write of another node, whose last push has the
-// number lastSeq. It reports whether both are older than a write of this node: the message is
+// number lastSeq, and whether it was a step. It reports whether both are older than a write of this node: the message is
 // late, or the store has lost that write.
-func (l *localMatch) noteRemoteStep(header messageHeader, lastSeq int64) (isOld bool) {
+func (l *localMatch) noteRemoteStep(version, lastSeq int64, isStep bool) (isOld bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	isOld = header.Version <= l.seen.Written && lastSeq <= l.state.Seq
-	l.seen.Version = max(l.seen.Version, header.Version)
-	if header.State != nil {
-		l.remoteStepVersion = max(l.remoteStepVersion, header.Version)
+	isOld = version <= l.seen.Written && lastSeq <= l.state.Seq
+	l.seen.Version = max(l.seen.Version, version)
+	if isStep {
+		l.remoteStepVersion = max(l.remoteStepVersion, version)
 	}
 	return isOld
 }

@@ -8,12 +8,12 @@ import (
 // handleLoss ends a local match that the store has lost completely or partly,
 // and returns the error. It returns other errors unchanged. A match that this node cannot read is
 // not lost: other nodes may continue it, and one that no node can read is removed later.
-func (a *advancer) handleLoss(ctx context.Context, local *localMatch, err error) error {
+func (d *localDelivery) handleLoss(ctx context.Context, local *localMatch, err error) error {
 	switch {
 	case isGone(err):
-		a.handleMissing(local)
+		d.handleMissing(local)
 	case errors.Is(err, ErrAbandoned):
-		return a.abandon(ctx, local)
+		return d.abandon(ctx, local)
 	}
 	return err
 }
@@ -25,48 +25,48 @@ func isGone(err error) bool {
 
 // handleMissing releases a match that the store no longer has. If the match was
 // not over, it is abandoned.
-func (a *advancer) handleMissing(local *localMatch) {
+func (d *localDelivery) handleMissing(local *localMatch) {
 	local.mu.Lock()
 	running := !local.state.Phase.hasEnded()
 	if running {
-		a.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
+		d.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
 	}
 	local.endAsAbandoned()
 	local.mu.Unlock()
-	a.emitChange(local)
+	d.emitChange(local)
 	if running {
-		a.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
+		d.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
 	}
-	a.dropLocalMatch(local)
+	d.dropLocalMatch(local)
 }
 
 // abandon ends a match on all nodes after the store has lost acknowledged
 // steps. It returns ErrAbandoned when that is done.
-func (a *advancer) abandon(ctx context.Context, local *localMatch) error {
+func (d *localDelivery) abandon(ctx context.Context, local *localMatch) error {
 	for range maxStepAttempts {
-		view, err := a.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
+		view, err := d.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
 		if err != nil {
-			return a.handleLoss(ctx, local, err)
+			return d.handleLoss(ctx, local, err)
 		}
 		if view.Phase.hasEnded() { // another node may have ended it with incomplete data: keep that result and end it here, too
 			view.EndReason = ReasonAbandoned
-			a.adoptView(local, view)
+			d.adoptView(local, view)
 			return ErrAbandoned
 		}
-		steps := stepRun{localDelivery: a.localDelivery, match: local}
+		steps := stepRun{localDelivery: d, match: local}
 		chain := steps.chainFrom(abandonStep(local.plan, view), view)
 		applied, err := steps.tryChain(ctx, &chain)
 		if applied {
-			a.armTimer(local)
+			d.armTimer(local)
 		}
 		if isGone(err) {
-			a.handleMissing(local)
+			d.handleMissing(local)
 		}
 		if err != nil {
 			return err
 		}
 		if applied {
-			a.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
+			d.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
 			return ErrAbandoned
 		}
 	}

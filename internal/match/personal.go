@@ -19,14 +19,6 @@ const (
 // them.
 type personalResults struct{ *engineBase }
 
-// personalFrames are encoded personal results that are delivered together with the
-// reveal. byPlayer is empty if they are sent later.
-type personalFrames struct {
-	question int
-	position int // number of frames of the delivery before them
-	byPlayer map[string][]byte
-}
-
 // findRecipients finds the local players whose personal results are delivered with the next
 // reveal. There are none in a small match, if the question is not open or sealed, or if
 // one read does not cover the players; then schedulePersonal sends the results.
@@ -53,22 +45,6 @@ func (d *delivery) addPersonal(plan *Plan, revealed View, frames int, players []
 
 func encodePersonal(plan *Plan, view View, player string) []byte {
 	return protocol.EncodePush(protocol.TypeOwn, personalView(plan, view, player))
-}
-
-// claimFrames returns the personal results if they were not sent yet. If a player
-// has attached since they were encoded, it returns none, and schedulePersonal sends all of
-// them. The caller holds mu.
-func (l *localMatch) claimFrames(frames personalFrames) personalFrames {
-	if len(frames.byPlayer) == 0 || l.lastPersonalQuestion >= frames.question {
-		return personalFrames{}
-	}
-	for player := range l.sessions {
-		if _, listed := frames.byPlayer[player]; !listed && l.hasSeat(player) {
-			return personalFrames{}
-		}
-	}
-	l.lastPersonalQuestion = frames.question
-	return frames
 }
 
 // schedulePersonal sends the personal results of a revealed question in a large

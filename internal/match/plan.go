@@ -146,3 +146,14 @@ func (p *Plan) listedSeats(view View) []Seat {
 	}
 	return p.Seats
 }
+
+// ExtraTime gives a player a longer time limit: Percent is the addition in percent of the
+// limit. Only the player and the host may learn of it. Therefore every record holds the
+// elapsed time as scaled to the limit of the others. Points, ranks and reports follow from
+// it as for everybody, and do not show who has extra time. One thing cannot be hidden: who
+// sees a question stay open after its time limit knows that somebody has extra time.
+type ExtraTime struct {
+	Player   string `json:"player"`
+	Nickname string `json:"nickname"`
+	Percent  int64  `json:"percent"`
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -16,15 +15,6 @@ const (
 	// every check while the match is kept.
 	firstSettledCheckDelayMS = 3000
 )
-
-// Settlement is a match whose result is settled, with the sessions of its
-// players at this node.
-type Settlement struct {
-	Game, Match        string
-	Ratings            map[string]int // final, by player; nil if the match is not rated
-	Sessions           map[string]Subscriber
-	LeaderboardsMayLag bool // true: the leaderboards may not show the result yet
-}
 
 // settledNotices tells players that the result of their match is settled. The match
 // in the store says so, too. So a node with its players finds out even if the node that
@@ -94,38 +84,6 @@ func (n *settledNotices) notifyHere(ctx context.Context, notices ...settledNotic
 			notice.local.settled.setNotified(false)
 		}
 	}
-}
-
-// settledCheck is when a node checks whether the result of a match is settled. It is safe
-// for concurrent use.
-type settledCheck struct {
-	mu         sync.Mutex
-	isNotified bool  // the sessions here were notified
-	checkAt    int64 // cluster time of the next check; 0 before the end was seen
-	delayMS    int64 // before that check
-}
-
-// setNotified notes whether the sessions here were notified, and returns what was noted
-// before.
-func (c *settledCheck) setNotified(notified bool) (before bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before, c.isNotified = c.isNotified, notified
-	return before
-}
-
-// isDue reports whether the sessions were not notified and it is time for a check. It
-// then sets the time of the next one.
-func (c *settledCheck) isDue(now int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.isNotified || now < c.checkAt {
-		return false
-	}
-	isDue := c.checkAt > 0
-	c.delayMS = max(2*c.delayMS, firstSettledCheckDelayMS)
-	c.checkAt = now + c.delayMS
-	return isDue
 }
 
 // waitsForSettlement reports whether sessions here can expect that the result is settled.

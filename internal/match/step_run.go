@@ -238,3 +238,18 @@ func (r *stepRun) reportEnd(ctx context.Context, step *Step) {
 	}
 	r.OnResult(step.Result)
 }
+
+// noteChain stores what is known after an applied chain.
+func (l *localMatch) noteChain(chain *stepChain) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noteOwnWrite(chain.last.Version)
+	switch {
+	case len(chain.phases) > 0:
+		l.ownStepVersion = chain.last.Version
+		l.duel = l.duel.newerAnswers(l.plan, chain.last, chain.last.Version)
+	case l.duel.version == chain.Version:
+		seat := l.plan.seatIndex(chain.Answer.Record.Player)
+		l.duel.records[seat], l.duel.totals[seat], l.duel.version = chain.Answer.Record, chain.Answer.Totals, chain.last.Version
+	}
+}

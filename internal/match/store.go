@@ -96,14 +96,6 @@ type ResultStore interface {
 	CountUnsettled(ctx context.Context) (int64, error)
 }
 
-// Seen is what a node knows of a match. After a loss other nodes can raise the version of the
-// store past Version, but only writes of Node itself can raise what is stored for Node.
-type Seen struct {
-	Version int64  // the highest version seen
-	Node    string // the node
-	Written int64  // the version after its newest acknowledged write; 0 for none
-}
-
 // Progress contains the number of the last push of a match, and its version.
 type Progress struct{ Seq, Version int64 }
 

@@ -6,15 +6,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-// committed is the outcome of an answer. In a duel this node has delivered the pushes, and
-// knows what to tell the other nodes.
-type committed struct {
-	Outcome
-	frames numberedFrames // the push about the answer; of a duel
-	view   *View          // of a duel after the answer, as far as this node knows it; else nil
-	chain  *stepChain     // the steps that the store has applied together with the answer; nil: none
-}
-
 // commitAnswer submits a judged answer. If this node judged by an outdated opening
 // time, it reads the match and judges again. Many answers to a buzzer question come after
 // the next question has opened; they need no read of the match.

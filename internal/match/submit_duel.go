@@ -82,3 +82,12 @@ func noteOutcome(local *localMatch, outcome Outcome) *View {
 	}
 	return view
 }
+
+// committed is the outcome of an answer. In a duel this node has delivered the pushes, and
+// knows what to tell the other nodes.
+type committed struct {
+	Outcome
+	frames numberedFrames // the push about the answer; of a duel
+	view   *View          // of a duel after the answer, as far as this node knows it; else nil
+	chain  *stepChain     // the steps that the store has applied together with the answer; nil: none
+}
