@@ -146,7 +146,12 @@ func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool,
 
 // applyChain asks the store to apply a chain, and reports whether the store has applied it.
 func (r *stepRun) applyChain(ctx context.Context, chain *stepChain) (applied bool, err error) {
-	chain.ID, chain.Seen = r.attemptID(), r.match.knownSeen()
+	chain.Seen = r.match.knownSeen()
+	if chain.Answer != nil {
+		chain.ID = chain.Answer.ID // unique, too
+	} else {
+		chain.ID = r.attemptID()
+	}
 	result, err := r.Matches.Step(ctx, chain.Step)
 	outcome := "taken"
 	switch {

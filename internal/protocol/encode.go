@@ -157,7 +157,7 @@ func appendRaw(dst []byte, raw json.RawMessage) []byte {
 func (g Given) Encode() json.RawMessage {
 	switch {
 	case g.Choice != nil && g.Choices == nil && g.Value == nil:
-		return append(strconv.AppendInt([]byte(`{"choice":`), int64(*g.Choice), 10), '}')
+		return append(appendInt(append(make([]byte, 0, 24), `{"choice":`...), int64(*g.Choice)), '}')
 	case g.Choice == nil && g.Choices == nil && g.Value != nil:
 		return slices.Concat([]byte(`{"value":`), g.Value, []byte(`}`))
 	}

@@ -51,6 +51,11 @@ func (o *outbox) init(startWriter, onFull func()) {
 // back instead. tag names the source of the pushes, see dropHeld.
 func (o *outbox) push(tag string, frames ...[]byte) {
 	o.mu.Lock()
+	if o.isHolding {
+		o.held = slices.Grow(o.held, len(frames))
+	} else {
+		o.queue = slices.Grow(o.queue, len(frames))
+	}
 	for _, frame := range frames {
 		if o.isHolding {
 			o.held = append(o.held, heldPush{tag, frame})
@@ -65,7 +70,7 @@ func (o *outbox) push(tag string, frames ...[]byte) {
 // reply queues a reply, also between hold and release.
 func (o *outbox) reply(frame []byte) {
 	o.mu.Lock()
-	o.queue = append(o.queue, frame)
+	o.queue = append(slices.Grow(o.queue, 1+len(o.held)), frame) // release adds those held
 	o.bytes += len(frame)
 	o.unlockAndStartWriter()
 }
