@@ -9,8 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Two nodes sweep a match whose node has died. The players come back to one of them. The other
-// node releases the match.
+// Two nodes load a match whose node has died, and one of them sweeps it. The other one
+// releases it. So does the node that swept it after the players have come to the other.
 func TestSweptMatchIsReleasedWhereNobodyPlays(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB, nodeC := c.startNode(), c.startNode(), c.startNode()
@@ -18,6 +18,10 @@ func TestSweptMatchIsReleasedWhereNobodyPlays(t *testing.T) {
 		plan := nodeA.startDuel(c, 3)
 		c.passUntil(plan, PhaseOpen, 0)
 		nodeA.kill()
+		for _, n := range []*node{nodeB, nodeC} { // a request loads the match at each
+			_, err := n.Status(c.Context(), plan.ID)
+			c.requireNoError(err)
+		}
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
 		heldByB, _ := nodeB.countLocalMatches()
