@@ -113,6 +113,57 @@ func firstTimes(sent []string) (first, again []string) {
 	return first, again
 }
 
+// A receiver that becomes slow during a take does not hold its messages until their
+// lease ends.
+func TestATakeThatBecomesSlowEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = func(ctx context.Context, n int, _ Batch) Outcome {
+			if n > 1 {
+				wait(ctx, 4*time.Second)
+			}
+			return arrived
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, MaxBatch)
+		time.Sleep(time.Second)
+		push := Push{ID: "all at once", Now: w.now()}
+		for _, id := range ids(MaxBatch, 10*MaxBatch) {
+			push.Items = append(push.Items, Item{ID: id, At: w.now(), QueuedAt: w.now()})
+		}
+		if _, err := w.Push(t.Context(), w.policies[0], push); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.want("a", Counts{Offered: 11 * MaxBatch, Sent: 11 * MaxBatch})
+	})
+}
+
+// Messages of a take that were not tried do not count against the rate.
+func TestUntriedMessagesKeepTheirTokens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		policy := policyOf("a")
+		policy.PerSecond, policy.Burst = 0.001, 4
+		w := newCluster(t, policy)
+		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
+			if n == 2 {
+				return Outcome{Code: "500", Err: errSink}
+			}
+			return arrived
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, MaxBatch)
+		time.Sleep(time.Second)
+		n.offer("a", MaxBatch, 3*MaxBatch)
+		time.Sleep(30 * time.Second)
+		w.want("a", Counts{Offered: 4 * MaxBatch, Sent: 3 * MaxBatch, Queued: MaxBatch})
+	})
+}
+
 // A node that ends during a take requeues the rest of it.
 func TestEndWithinATake(t *testing.T) {
 	t.Parallel()

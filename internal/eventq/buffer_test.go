@@ -88,6 +88,9 @@ func TestCollectorIsBounded(t *testing.T) {
 			n.offer("a", 50*i, 50)
 			time.Sleep(100 * time.Millisecond) // some are being pushed, some are not
 		}
+		if held := n.buffered.Load(); held != 300 {
+			t.Errorf("%d held", held)
+		}
 		w.set(func() { w.fault = nil })
 		time.Sleep(5 * time.Second)
 		w.want("a", Counts{Offered: 500, Sent: 300, Dropped: map[Reason]int64{QueueFull: 200}})
