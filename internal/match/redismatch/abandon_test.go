@@ -95,6 +95,31 @@ func TestWritesOfNodeWithLostWriteAreRefused(t *testing.T) {
 	})
 }
 
+// A first right answer is a write of its node, too.
+func TestFirstRightAnswerIsWriteOfItsNode(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		open := m.startArena()
+		before := m.client.HGetAll(m.Context(), m.keys.match()).Val()
+		attempt := m.firstAttempt(open, "p_ada", 10)
+		attempt.Seen.Node = "n_1"
+		first, err := m.CommitIfFirst(m.Context(), attempt)
+		if err != nil || !first.IsNew || first.Version != open.Version+1 {
+			m.Fatalf("%+v, %v", first, err)
+		}
+		query := match.ReadQuery{Match: m.plan.ID, Seen: match.Seen{Version: first.Version, Node: "n_1", Written: first.Version}}
+		if _, err := m.Read(m.Context(), query); err != nil {
+			m.Errorf("read: %v", err)
+		}
+		m.client.Del(m.Context(), m.keys.match())
+		m.client.HSet(m.Context(), m.keys.match(), before)
+		m.client.HSet(m.Context(), m.keys.match(), "version", first.Version+1)
+		if _, err := m.Read(m.Context(), query); !errors.Is(err, match.ErrAbandoned) {
+			m.Errorf("read after a loss: %v", err)
+		}
+	})
+}
+
 // Every visible write raises the version by one.
 func TestEveryWriteRaisesVersion(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {

@@ -192,8 +192,8 @@ func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 	return nil
 }
 
-// replyAbandoned is the reply of scripts if the stored version is lower than the
-// seen one.
+// replyAbandoned is the reply of scripts if the stored version is lower than the seen one,
+// or if a write of the node is missing.
 const replyAbandoned = "abandoned"
 
 // Record returns a player's accepted answer to a question, see match.AnswerStore.

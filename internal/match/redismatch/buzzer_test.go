@@ -22,7 +22,7 @@ func TestFirstRightAnswerSealsQuestion(t *testing.T) {
 		attempt.Record.First = true
 		view := m.read()
 		want := match.Outcome{
-			Verdict: match.VerdictAccepted, Record: attempt.Record, Answered: 2, Alive: 3, Sealed: true, Version: view.Version, Nodes: []string{"n_1"},
+			Verdict: match.VerdictAccepted, Record: attempt.Record, Answered: 2, Alive: 3, Sealed: true, IsNew: true, Version: view.Version, Nodes: []string{"n_1"},
 		}
 		if !reflect.DeepEqual(outcome, want) {
 			m.Errorf("%+v, want %+v", outcome, want)

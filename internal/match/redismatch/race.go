@@ -113,7 +113,8 @@ func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome,
 // due then.
 func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot) (match.Outcome, error) {
 	k, record := r.keys, r.Record
-	var answered, version *redis.IntCmd
+	var answered *redis.IntCmd
+	var version *redis.Cmd
 	var nodes *redis.StringCmd
 	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Decr(ctx, k.first(record.Question)) // to 0: it was read as 1 and is watched
@@ -129,7 +130,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 		}
 		answered = pipe.HIncrBy(ctx, k.match(), "answered", 1)
 		pipe.HIncrBy(ctx, k.match(), "right", 1)
-		version = pipe.HIncrBy(ctx, k.match(), "version", 1)
+		version = raiseVersionScript.Eval(ctx, pipe, []string{k.match()}, r.Seen.Node)
 		pipe.HIncrBy(ctx, k.seq(), k.progressFields()[1], 1)
 		pipe.HSet(ctx, k.match(), "phase", string(match.PhaseSealed), "reason", "first_correct", "due_at", record.ArrivedAt,
 			firstField(record.Question), r.first)
@@ -140,9 +141,10 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	if err != nil {
 		return match.Outcome{}, err
 	}
+	newVersion, _ := version.Int64() // the script returns a number
 	return match.Outcome{
-		Verdict: match.VerdictAccepted, Record: record, Sealed: true,
-		Answered: answered.Val(), Alive: snap.state.Alive, Version: version.Val(), Nodes: splitNodes(nodes.Val()),
+		Verdict: match.VerdictAccepted, Record: record, Sealed: true, IsNew: true,
+		Answered: answered.Val(), Alive: snap.state.Alive, Version: newVersion, Nodes: splitNodes(nodes.Val()),
 	}, nil
 }
 

@@ -24,6 +24,7 @@ var (
 	claimAnswersScript         = newScript("claim_answers")
 
 	acceptAnswersScript = newScript("accept_answers")
+	raiseVersionScript  = newScript("raise_version")
 	addSeatScript       = newScript("add_seat")
 	addWatcherScript    = newScript("add_watcher")
 	removePlaceScript   = newScript("remove_place")
