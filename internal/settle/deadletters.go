@@ -90,7 +90,7 @@ func decodeResult(t taskqueue.Task, payload json.RawMessage) (result match.Resul
 	if result.Undecodable != "" {
 		return result, fmt.Errorf("%w: %w", ErrBadPayload, errUndecodable)
 	}
-	if result.Match != t.Key || result.Game != t.Game {
+	if result.Match != t.Key || result.Game == "" || t.Game != "" && result.Game != t.Game {
 		return result, fmt.Errorf("%w: it must be of match %s and game %s", ErrBadPayload, t.Key, t.Game)
 	}
 	return result, nil

@@ -271,7 +271,7 @@ func TestUndecodableResultBecomesDeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
 		service, stop := env.start(t, nil)
-		env.withLock(func() { env.pending["m0"] = match.Result{Match: "m0", Game: "demo", Undecodable: "{broken"} })
+		env.withLock(func() { env.pending["m0"] = match.Result{Match: "m0", Undecodable: "{broken"} }) // its match has expired, so its game is unknown
 		env.endMatch("m1")
 		time.Sleep(time.Minute)
 		env.withLock(func() {
@@ -285,6 +285,16 @@ func TestUndecodableResultBecomesDeadLetter(t *testing.T) {
 		}
 		if letter, err := service.Requeue(t.Context(), "m0"); err != nil || letter.State != taskqueue.StateDead || env.inLedger["m0"] {
 			t.Errorf("requeued: %+v, %v", letter, err)
+		}
+		admin := taskqueue.NewAdmin(env, map[string]taskqueue.TopicActions{taskqueue.SettleTopic: service})
+		if _, err := admin.Edit(t.Context(), "m0", []byte(`{"match":"m0"}`)); !errors.Is(err, ErrBadPayload) {
+			t.Errorf("repaired without a game: %v", err)
+		}
+		if _, err := admin.Edit(t.Context(), "m0", []byte(`{"match":"m0","game":"demo"}`)); err != nil {
+			t.Error(err)
+		}
+		if letter, err := admin.Requeue(t.Context(), "m0"); err != nil || letter.State != taskqueue.StateDone || !env.inLedger["m0"] {
+			t.Errorf("requeued after the repair: %+v, %v", letter, err)
 		}
 		stop()
 	})

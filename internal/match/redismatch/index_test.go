@@ -95,7 +95,7 @@ func TestReadResultsReturnsDamagedResults(t *testing.T) {
 			m.Fatal(err)
 		}
 		results := slices.DeleteFunc(m.pendingResults(1000), func(result match.Result) bool { return result.Match != m.plan.ID })
-		if len(results) != 1 || results[0].Undecodable != "{damaged" || results[0].IsComplete() {
+		if len(results) != 1 || results[0].Undecodable != "{damaged" || results[0].Game != m.plan.Game || results[0].IsComplete() {
 			m.Errorf("read %+v", results)
 		}
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {

@@ -111,7 +111,7 @@ func (r *Results) countPending(ctx context.Context) ([]int64, error) {
 }
 
 // readResults reads about limit results of a partition, or all if there are
-// few. A result that cannot be decoded has its text in Undecodable.
+// few. A result that cannot be decoded has its text in Undecodable, and the game of its match.
 func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
 	raw, _, err := r.client.HScan(ctx, partitionKeys(p).result(), 0, "", int64(limit)).Result()
 	if err != nil {
@@ -121,7 +121,8 @@ func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result
 	for pair := range slices.Chunk(raw, 2) {
 		var result match.Result
 		if err := json.Unmarshal([]byte(pair[1]), &result); err != nil {
-			result = match.Result{Match: pair[0], Game: result.Game, Undecodable: pair[1]}
+			game, _ := r.client.HGet(ctx, newKeys(pair[0]).match(), "game").Result() // "" if the match is gone
+			result = match.Result{Match: pair[0], Game: game, Undecodable: pair[1]}
 		}
 		results = append(results, result)
 	}
