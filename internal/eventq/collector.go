@@ -41,9 +41,9 @@ func (s *intake) runCollector(ctx context.Context, p *partition) {
 
 // withGrace returns a context that ends the given time after another one.
 func withGrace(ctx context.Context, d time.Duration) (longer context.Context, cancel context.CancelFunc) {
-	longer, cancel = context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
-	return longer, cancel
+	longer, cancelLonger := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancelLonger) })
+	return longer, func() { stop(); cancelLonger() }
 }
 
 func (p *partition) waitForItems(ctx context.Context) {

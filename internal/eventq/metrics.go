@@ -23,7 +23,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		age:         factory.Histogram("item_age_seconds", "Age of a behaviour when this node tried to send it.", []float64{0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 90, 120, 150, 175, 180}),
 		seconds:     factory.Histogram("send_duration_seconds", "Duration of an attempt to send a batch.", prometheus.ExponentialBuckets(0.001, 2, 14)),
 		sends:       factory.Counters("sends_total", "Attempts of this node to send a batch, by the code of the answer.", "code"),
-		flushes:     factory.Counters("flushes_total", "Batches that this node took from a queue, by trigger: full, age, or a drain by an operator.", "trigger"),
+		flushes:     factory.Counters("flushes_total", "Batches that this node took from a queue, by trigger: size, age, or a drain by an operator.", "trigger"),
 		storeErrors: factory.Counters("store_errors_total", "Calls of the queue's store that failed.", "call"),
 		retries:     factory.Counter("retries_total", "Attempts of this node to send a batch again."),
 		limited:     factory.Counter("rate_limit_waits_total", "Times that this node waited for a game's rate limit or cool-down."),

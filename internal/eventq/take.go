@@ -108,7 +108,9 @@ func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.
 		defer b.game.sending.addUnanswered(-1)
 		ctx, cancel := withGrace(ctx, finishTimeout)
 		defer cancel()
-		for time.Since(b.takenAt) < lease && timer.Sleep(ctx, retryInterval) && call(ctx) != nil {
+		isAnswered := false
+		for !isAnswered && time.Since(b.takenAt) < lease && timer.Sleep(ctx, retryInterval) {
+			isAnswered = call(ctx) == nil
 		}
 	})
 }

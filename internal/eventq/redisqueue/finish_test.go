@@ -179,6 +179,27 @@ func TestManyBatchesAreReapedSomeAtATime(t *testing.T) {
 	})
 }
 
+// A take that stops before a tried message, the last one of its queue, leaves the queue its
+// time to live.
+func TestATriedMessageThatStaysExpires(t *testing.T) {
+	each(t, func(l *queueTest) {
+		items := l.ownItems("a", "b")
+		for i, batch := range []string{"b1", "b2"} {
+			l.push(items[i : i+1])
+			l.take(batch)
+		}
+		l.finish(eventq.BatchResult{Batch: "b1", Retry: items[:1], Tried: eventq.Tried{ID: "m", Attempts: 1}})
+		l.finish(eventq.BatchResult{Batch: "b2", Requeue: items[1:]})
+		if got := idsOf(l.take("b3").Items); !slices.Equal(got, []string{"b"}) {
+			l.Errorf("took %q", got)
+		}
+		l.queued("a")
+		if ttl := l.client.PTTL(l.Context(), l.keys.queue(l.terms.Game)).Val(); ttl <= 0 {
+			l.Errorf("the queue lives on for %v", ttl)
+		}
+	})
+}
+
 // A message that was tried keeps its items, id and attempts in the queue. It leaves
 // alone, and as soon as the cool-down ends.
 func TestAFailedMessageIsTakenAlone(t *testing.T) {
