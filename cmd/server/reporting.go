@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/config"
 	"laststand/internal/eventq"
@@ -96,14 +95,18 @@ func (r *reporting) discardQueued(games []string, log *slog.Logger) {
 	}
 }
 
-// closeSinks closes the sinks, all at once, and returns an error of one of them. No
-// reporter may be running.
+// closeSinks closes the sinks, all at once, and returns all errors. No reporter may be
+// running.
 func (r *reporting) closeSinks() error {
-	var group errgroup.Group
+	closed := make(chan error, len(r.sinks))
 	for _, s := range r.sinks {
-		group.Go(s.Close)
+		go func() { closed <- s.Close() }()
 	}
-	return group.Wait()
+	var errs []error
+	for range r.sinks {
+		errs = append(errs, <-closed)
+	}
+	return errors.Join(errs...)
 }
 
 // clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to

@@ -200,6 +200,7 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]
 // Renew implements taskqueue.ClaimStore.
 func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
+		tx.topics = append(tx.topics, "") // leases may end earlier
 		tx.bulk(ctx, renewLeases, held.pendingRows(lease.Milliseconds()), held.markHeld())
 		return nil
 	})

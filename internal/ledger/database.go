@@ -220,7 +220,7 @@ type dialect struct {
 	allowIdle             string                 // statement that allows a transaction to be idle; "": the database has no limit
 	byteOrder             string                 // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
 	forUpdate, skipLocked string                 // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
-	inSelectPrefix        string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
+	inSelectPrefix        string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite a set of rows
 	fromIDs, inIDs        string                 // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
 	idList                func(ids []string) any // converts ids to the parameter $2
 	bulk                  *bulkForm              // {rows}: see transaction.bulk

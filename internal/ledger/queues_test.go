@@ -138,7 +138,7 @@ func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 	})
 }
 
-// Maintenance is notified when a wait or a lease starts.
+// Maintenance is notified when a wait or a lease starts or changes.
 func TestMaintenanceIsNotifiedOfWaitsAndLeases(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
@@ -161,6 +161,8 @@ func TestMaintenanceIsNotifiedOfWaitsAndLeases(t *testing.T) {
 		rang("claim", true)
 		q.claimNone("there is no more")
 		rang("claim of nothing", false)
+		q.hasLease(q.Claims.Renew(t.Context(), taskLeases(tasks), time.Second))
+		rang("renewal", true)
 		q.complete(tasks[0])
 		rang("complete", false)
 		q.fail(tasks[1], time.Minute, false)

@@ -61,7 +61,7 @@ func sqliteDialect() *dialect {
 		timelineSQL:         "''",
 		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
-		inSelectPrefix:      "IN (",
+		inSelectPrefix:      "IN (SELECT * FROM ",
 		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",
 		idList:              jsonList,
