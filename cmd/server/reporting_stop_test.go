@@ -11,7 +11,7 @@ import (
 )
 
 // A node gets SIGTERM while behaviours are posted to it, players are connected, and batches
-// wait for the end of a ban. The node returns the batches, and another node reports all.
+// wait for the end of a ban. Another node reports all.
 func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 	t.Parallel()
 	const banSeconds, players = 2, 5
@@ -29,8 +29,8 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 		}
 		connect(t, leaving.url, g)
 	}
-	waitUntil(t, "a batch waits for the end of the ban", func() bool {
-		return len(r.gameBatches("banned")) > 0 && r.gameCounts("banned").InFlight > 0
+	waitUntil(t, "a refused batch waits in the queue for the end of the ban", func() bool {
+		return len(r.gameBatches("banned")) > 0 && r.gameCounts("banned").InFlight == 0
 	})
 
 	staying := r.node(t)
@@ -54,8 +54,8 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 	r.checkOnlineOfflinePairs(players)
 }
 
-// checkBanned checks that all behaviours of a banned game were sent in the end. They must be in
-// another batch than the one that was refused first, and no try may come during a ban.
+// checkBanned checks that all behaviours of a banned game were sent in the end. The message that
+// was refused first must keep its id, and no try may come during a ban.
 func (r *reportingTest) checkBanned(ban time.Duration) {
 	r.t.Helper()
 	if c := r.waitUntilIdle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
@@ -75,8 +75,8 @@ func (r *reportingTest) checkBanned(ban time.Duration) {
 			r.t.Errorf("%s arrived %d times", id, arrivedItems[id])
 		}
 	}
-	if first := r.gameBatches("banned")[0]; first.isAccepted {
-		r.t.Error("the batch that waited for the end of the ban was not returned")
+	if first := r.gameBatches("banned")[0]; !first.isAccepted {
+		r.t.Error("the message that was refused first was not sent again under its id")
 	}
 	r.checkTries(ban)
 }

@@ -68,7 +68,7 @@ func (r *runQueue) waitForCall(now func() time.Duration) (fn func()) {
 	}
 }
 
-// close makes waitForCall return false from now on. It returns the slots that are
+// close makes waitForCall return nil from now on. It returns the slots that are
 // left, linked by nextDue.
 func (r *runQueue) close() (remaining *slot) {
 	r.mu.Lock()

@@ -38,8 +38,8 @@ func TestASlotEndsWithItsLastTimer(t *testing.T) {
 		defer wheel.Close()
 		var calls atomic.Int32
 		var moved timer.Timer
-		for hours := range time.Duration(10_000) {
-			wheel.Set(&moved, hours*time.Hour, func() { calls.Add(1) })
+		for hours := range 10_000 {
+			wheel.Set(&moved, time.Duration(hours)*time.Hour, func() { calls.Add(1) })
 		}
 		if slots := wheel.Stats().Slots; slots != 1 {
 			t.Errorf("%d slots for one timer", slots)

@@ -129,7 +129,7 @@ func (w *watchers) read(one *players.Player) error {
 	for n := 0; n < len(w.last); {
 		frame, err := one.ReadRaw(clientTimeout)
 		if err != nil {
-			testenv.Fail("a watcher received %d of %d pushes: %w", n, len(w.last), err)
+			return fmt.Errorf("a watcher received %d of %d pushes: %w", n, len(w.last), err)
 		}
 		receivedAt := float64(time.Now().UnixMicro()) / 1000
 		openedAt, ok := players.ParseNumber(players.TextAfter(frame, `"opens_at":`))
