@@ -106,6 +106,9 @@ type cluster struct {
 
 // startCluster starts the stores and then the nodes, or a floor in place of the nodes.
 func startCluster(ctx context.Context, o clusterOptions) cluster {
+	if o.floor != nil {
+		o.nodes = 0
+	}
 	c := cluster{Nodes: testenv.Must(testenv.StartNodes(ctx, o.nodes, o.node))}
 	for _, server := range c.Masters {
 		c.masters = append(c.masters, redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 64}))
