@@ -18,8 +18,8 @@ import (
 // An apiCommand is a command that makes one request to the admin API and prints the response. Its
 // path stands below /admin/v1, or below /admin/v1/games/GAME if the command has the flag --game.
 // Names in braces stand for flags and arguments of the command. A flag or argument with the tag
-// query or body is sent as the parameter or field of that name.
-// {target} stands for the one flag with the tag target that is set, after the value of the tag.
+// query or body is sent as the parameter or field of that name. Several flags may have the tag
+// target. {target} stands for the one that is set: the value of its tag, then its own value.
 type apiCommand struct {
 	method, path string
 	print        func(context.Context, *adminClient, apiRequest) error

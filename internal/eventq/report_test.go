@@ -145,8 +145,8 @@ func TestRetriesEnd(t *testing.T) {
 	})
 }
 
-// A failed message keeps its place, its id and its items, whatever is offered
-// meanwhile.
+// A failed message keeps its place, its id and its items, also if more behaviours are
+// offered before it is sent again.
 func TestAFailedMessageKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

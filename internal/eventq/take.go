@@ -100,7 +100,7 @@ func (s *sender) finish(ctx context.Context, b *batch) {
 }
 
 // untilAnswered repeats a call whose outcome is unknown, until the store answers or
-// the lease of the batch has ended. It does not wait for that. Meanwhile the game
+// the lease of the batch has ended. It does not wait for that. Until then the game
 // takes no other batch.
 func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.Context) error) {
 	b.game.sending.addUnanswered(1)

@@ -108,7 +108,7 @@ func (a *attacher) readForSession(ctx context.Context, local *localMatch, reques
 		query.Seen, query.AfterSeq, replayed = Seen{}, from, nil
 		view, err = a.Matches.Read(ctx, query)
 	}
-	local.updateVersion(view.Version)
+	local.noteRead(view)
 	if len(replayed) > 0 && view.Seq-int64(len(view.Frames)) == query.AfterSeq { // else the log has expired or was set back
 		view.Frames = slices.Concat(replayed, view.Frames)
 	}
@@ -124,11 +124,11 @@ func (v *View) bytesAfter(after int64) (size int64) {
 	return size
 }
 
-// addIfPresent adds a session to a match that was just read, unless the session has
-// left. It returns false if this node has dropped the match, or if newer pushes were delivered
-// here since the read, or now, because they had waited for those of the view. It registers the
-// session before it checks that the session is still present. A concurrent Detach therefore
-// finds it.
+// addIfPresent adds a session to a match that was just read, unless the session has left. It
+// returns false if this node has dropped the match, or if newer pushes have been delivered here
+// since the read. Some may be delivered only now, because they waited for those of the view. It
+// registers the session before it checks that the session is still present. A concurrent Detach
+// therefore finds it.
 func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view View) bool {
 	local.mu.Lock()
 	defer local.mu.Unlock()

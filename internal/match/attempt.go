@@ -67,3 +67,8 @@ type Seen struct {
 	Node    string // the node
 	Written int64  // the version after its newest acknowledged write; 0 for none
 }
+
+// addWrite notes the version after an acknowledged write of the node.
+func (s *Seen) addWrite(version int64) {
+	s.Version, s.Written = max(s.Version, version), max(s.Written, version)
+}

@@ -98,31 +98,19 @@ func (l *localMatch) knownSeen() Seen {
 	return l.seen
 }
 
-func (l *localMatch) updateVersion(version int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen.Version = max(l.seen.Version, version)
-}
-
-// noteOwnWrite records the version after an acknowledged write of this node. The caller holds
-// mu.
-func (l *localMatch) noteOwnWrite(version int64) {
-	l.seen.Version, l.seen.Written = max(l.seen.Version, version), max(l.seen.Written, version)
-}
-
 // noteReply records the version of the reply to an answer.
 func (l *localMatch) noteReply(outcome Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen.Version = max(l.seen.Version, outcome.Version)
 	if outcome.IsNew {
-		l.noteOwnWrite(outcome.Version)
+		l.seen.addWrite(outcome.Version)
 	}
 }
 
 // noteRemoteStep records the version after a write of another node, whose last push has the
-// number lastSeq, and whether it was a step. It reports whether both are older than a write of this node: the message is
-// late, or the store has lost that write.
+// number lastSeq, and whether it was a step. It reports whether both are older than a write
+// of this node: the message is late, or the store has lost that write.
 func (l *localMatch) noteRemoteStep(version, lastSeq int64, isStep bool) (isOld bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

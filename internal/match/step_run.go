@@ -248,7 +248,7 @@ func (r *stepRun) reportEnd(ctx context.Context, step *Step) {
 func (l *localMatch) noteChain(chain *stepChain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.noteOwnWrite(chain.last.Version)
+	l.seen.addWrite(chain.last.Version)
 	switch {
 	case len(chain.phases) > 0:
 		l.ownStepVersion = chain.last.Version
