@@ -265,9 +265,12 @@ func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 	return StepResult{Applied: true, FirstSeq: stored.lastStepFirstSeq, Version: stored.lastStepVersion, Nodes: stored.sortedNodes()}, nil
 }
 
-// name returns the phase and question of a step.
+// name returns what a step does, and to which question.
 func (s Step) name() string {
 	if s.From.Phase == PhaseOpen && s.NewState.Phase == PhaseOpen && s.NewState.Question == s.From.Question {
+		if s.Answer != nil {
+			return "answered/" + s.Answer.answerKey()
+		}
 		return "extended/" + strconv.Itoa(s.NewState.Question)
 	}
 	return string(s.NewState.Phase) + "/" + strconv.Itoa(s.NewState.Question)
