@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/pires/go-proxyproto"
-
-	"laststand/internal/overload"
 )
 
 // countedConn is a connection that a Listener counts until Close.
@@ -20,9 +19,9 @@ type countedConn struct {
 	listener *Listener
 
 	// The listener's mu guards these fields.
-	isOpen       bool         // counted in openCount
-	inPerAddress bool         // counted in perAddress
-	address      overload.Key // the key in perAddress
+	isOpen       bool       // counted in openCount
+	inPerAddress bool       // counted in perAddress
+	network      netip.Addr // the key in perAddress
 }
 
 // Close stops counting the connection and closes it.

@@ -54,14 +54,14 @@ type Listener struct {
 	ListenerConfig
 
 	mu         sync.Mutex
-	openCount  int64                  // number of open connections
-	perAddress map[overload.Key]int64 // number of open connections by address; only values above 0
+	openCount  int64                // number of open connections
+	perAddress map[netip.Addr]int64 // number of open connections by overload.Network; only values above 0
 }
 
 // NewListener wraps a listener. TLS must be added around the Listener, because a PROXY
 // header comes before the TLS handshake.
 func NewListener(inner net.Listener, config ListenerConfig) *Listener {
-	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[overload.Key]int64)}
+	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[netip.Addr]int64)}
 }
 
 // OpenConnections returns the number of open connections.
@@ -125,17 +125,17 @@ func (d *Listener) addOpen(conn *countedConn) bool {
 // addToAddress counts a connection for its client's address. It returns false if
 // the address has too many.
 func (d *Listener) addToAddress(conn *countedConn, address netip.Addr) bool {
-	key := overload.AddressKey(address)
+	network := overload.Network(address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !conn.isOpen {
 		return true // it was closed meanwhile
 	}
-	if d.MaxPerAddress > 0 && d.perAddress[key] >= d.MaxPerAddress && d.OnRefusal(RulePerAddress) {
+	if d.MaxPerAddress > 0 && d.perAddress[network] >= d.MaxPerAddress && d.OnRefusal(RulePerAddress) {
 		return false
 	}
-	d.perAddress[key]++
-	conn.inPerAddress, conn.address = true, key
+	d.perAddress[network]++
+	conn.inPerAddress, conn.network = true, network
 	return true
 }
 
@@ -151,8 +151,8 @@ func (d *Listener) remove(conn *countedConn) {
 	if !conn.inPerAddress {
 		return
 	}
-	if d.perAddress[conn.address]--; d.perAddress[conn.address] == 0 {
-		delete(d.perAddress, conn.address)
+	if d.perAddress[conn.network]--; d.perAddress[conn.network] == 0 {
+		delete(d.perAddress, conn.network)
 	}
 }
 

@@ -100,18 +100,19 @@ type Key struct {
 // hostBits is the number of low bits of an IPv6 address that one customer can choose.
 const hostBits = 64
 
-// AddressKey returns the key of a client's address. All IPv6 addresses of a /64 network
-// have the same key, since one customer has the whole network. An IPv4 address mapped to
-// IPv6 has the key of the IPv4 address. The zero Addr has a key too.
-func AddressKey(address netip.Addr) Key {
+// Network returns the first address of the network of a client. For IPv6 that is a /64
+// network, since one customer has all of it. An IPv4 address is its own network, also if it is
+// mapped to IPv6. So is the zero Addr.
+func Network(address netip.Addr) netip.Addr {
 	address = address.Unmap().WithZone("")
-	if address.Is6() {
-		if prefix, err := address.Prefix(hostBits); err == nil {
-			address = prefix.Addr()
-		}
+	if prefix, err := address.Prefix(hostBits); err == nil && address.Is6() {
+		return prefix.Addr()
 	}
-	return Key{address: address}
+	return address
 }
+
+// AddressKey returns the key of a client's address. All addresses of a Network have the same key.
+func AddressKey(address netip.Addr) Key { return Key{address: Network(address)} }
 
 // ObjectKey returns the key of a player or another object of a game, by its id.
 func ObjectKey(game, id string) Key { return Key{game: game, id: id} }

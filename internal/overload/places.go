@@ -2,6 +2,7 @@ package overload
 
 import (
 	"container/list"
+	"net/netip"
 	"sync"
 
 	"laststand/internal/protocol"
@@ -43,15 +44,15 @@ type Places struct {
 
 	mu           sync.Mutex
 	open         int64 // taken places
-	perAddress   map[Key]int64
+	perAddress   map[netip.Addr]int64
 	pending      list.List // places without a hello, oldest first
-	pendingCount map[Key]int64
+	pendingCount map[netip.Addr]int64
 }
 
 // Place is a connection's place. Places guards all fields except Address and Evict.
 type Place struct {
-	Address Key
-	Evict   func() // closes the connection, which has lost its place
+	Address netip.Addr // the Network of the client
+	Evict   func()     // closes the connection, which has lost its place
 
 	taken      bool
 	reserved   bool          // one of the last places: only for players in a match
@@ -61,7 +62,7 @@ type Place struct {
 
 // NewPlaces returns places that are all free.
 func NewPlaces(config PlacesConfig) *Places {
-	return &Places{PlacesConfig: config, perAddress: make(map[Key]int64), pendingCount: make(map[Key]int64)}
+	return &Places{PlacesConfig: config, perAddress: make(map[netip.Addr]int64), pendingCount: make(map[netip.Addr]int64)}
 }
 
 // Take takes a place, and evicts another connection if necessary. It returns false if the
@@ -171,9 +172,9 @@ func (p *Places) release(place *Place) {
 	p.open--
 }
 
-func decrement(counts map[Key]int64, key Key) {
-	if counts[key]--; counts[key] == 0 {
-		delete(counts, key)
+func decrement(counts map[netip.Addr]int64, network netip.Addr) {
+	if counts[network]--; counts[network] == 0 {
+		delete(counts, network)
 	}
 }
 

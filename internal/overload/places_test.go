@@ -2,14 +2,22 @@ package overload
 
 import (
 	"fmt"
+	"net/netip"
 	"testing"
 )
 
+// testNetwork returns the network of a client.
+func testNetwork(client string) netip.Addr {
+	var bytes [16]byte
+	copy(bytes[:], client)
+	return netip.AddrFrom16(bytes)
+}
+
 // newTestPlaces returns places, and a function that takes one for an address.
-func newTestPlaces(config PlacesConfig) (places *Places, take func(address string) *Place, evicted map[*Place]bool) {
+func newTestPlaces(config PlacesConfig) (places *Places, take func(client string) *Place, evicted map[*Place]bool) {
 	places, evicted = NewPlaces(config), map[*Place]bool{}
-	return places, func(address string) *Place {
-		place := &Place{Address: ObjectKey("", address)}
+	return places, func(client string) *Place {
+		place := &Place{Address: testNetwork(client)}
 		place.Evict = func() { evicted[place] = true }
 		if taken, _ := places.Take(place); !taken {
 			return nil
@@ -92,7 +100,7 @@ func TestLastPlacesAndSharesAreForPlayersInMatch(t *testing.T) {
 			t.Error("a place is not for anyone")
 		}
 	}
-	if taken, isSingle := places.Take(&Place{Address: ObjectKey("", "a")}); taken || !isSingle {
+	if taken, isSingle := places.Take(&Place{Address: testNetwork("a")}); taken || !isSingle {
 		t.Errorf("taken %v, single address %v", taken, isSingle)
 	}
 	for i := range 13 {

@@ -248,12 +248,13 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 	} {
 		c := n.connectPlayer("costs " + kind)
 		se := n.session("costs " + kind)
-		se.requests.limiter.tokens.SetLimit(0) // no refill
+		before := sinceStart()
 		c.sendRequest(kind, map[string]any{"at": "x"})
 		c.readUntilReply()
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
-		if cost := 6 - se.requests.limiter.tokens.Tokens(); cost != want {
-			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
+		fullAt, after := se.requests.limiter.fullAt, sinceStart()
+		if least, most := 6*(fullAt-after).Seconds(), 6*(fullAt-before).Seconds(); want < least-0.01 || want > most+0.01 {
+			t.Errorf("%s costs %v to %v tokens, want %v", kind, least, most, want)
 		}
 	}
 	c := startNode(t, withMessagesPerSecond(0.001)).connectPlayer("poor")

@@ -83,7 +83,7 @@ func TestMessageLimiterRefillsLikeTokenBucket(t *testing.T) {
 	}
 	se := n.session("ada")
 	n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
-	n.eventually("the bucket refills", func() bool { return se.requests.limiter.tokens.Tokens() >= 1 })
+	n.eventually("the bucket refills", func() bool { return se.requests.limiter.tokens(sinceStart(), se.requests.messageRate()) >= 1 })
 	c.expectPong()
 }
 
@@ -97,7 +97,7 @@ func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
 	ageRefusals := func(age time.Duration) { // called between requests, while the read loop waits
 		c.Helper()
 		for i := range se.requests.limiter.refusedAt {
-			se.requests.limiter.refusedAt[i] = se.requests.limiter.refusedAt[i].Add(-age)
+			se.requests.limiter.refusedAt[i] -= age
 		}
 	}
 	expectLimited := func() {

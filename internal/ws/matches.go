@@ -142,7 +142,7 @@ func (r *requests) checkReplay(bytes int64) error {
 		}
 		limits.ReplaysPerPlayer.Charge(ctx, r.playerKey(), 1)
 	}
-	r.limiter.charge(time.Now(), bytes/replayBytesPerToken)
+	r.limiter.charge(sinceStart(), r.messageRate(), bytes/replayBytesPerToken)
 	return nil
 }
 

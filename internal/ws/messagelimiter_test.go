@@ -14,10 +14,11 @@ import (
 // A charge leaves a quarter of the bucket, and never adds tokens.
 func TestChargeLeavesQuarterOfBucket(t *testing.T) {
 	t.Parallel()
-	now, limiter := time.Now(), newMessageLimiter(20)
+	now := sinceStart()
+	limiter := newMessageLimiter(now)
 	for _, testCase := range []struct{ cost, left int64 }{{3, 17}, {1000, 5}, {1, 5}, {0, 5}} {
-		if limiter.charge(now, testCase.cost); limiter.tokens.TokensAt(now) != float64(testCase.left) {
-			t.Errorf("after a charge of %v: %v tokens, want %v", testCase.cost, limiter.tokens.TokensAt(now), testCase.left)
+		if limiter.charge(now, 20, testCase.cost); limiter.tokens(now, 20) != float64(testCase.left) {
+			t.Errorf("after a charge of %v: %v tokens, want %v", testCase.cost, limiter.tokens(now, 20), testCase.left)
 		}
 	}
 }
