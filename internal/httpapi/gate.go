@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"regexp"
+	"slices"
 
 	"laststand/internal/arena"
 	"laststand/internal/httpserver"
@@ -11,62 +12,54 @@ import (
 	"laststand/internal/protocol"
 )
 
-// authenticatePlayer returns the claims of a player of the game in the path. The
-// subject of the claims is the player id, even if the token names an account that
-// is linked to a guest.
-func (a *api) authenticatePlayer(r *request) (identity.Claims, error) {
+// access says who may call a route: the bearers of tokens with these roles, or anyone if there are
+// none. A call takes a token of the rule, per subject.
+type access struct {
+	roles   []identity.Role
+	refusal error          // of other roles
+	rule    *overload.Rule // nil: no limit
+}
+
+var (
+	errHostsOnly    = protocol.Errorf(protocol.CodeForbidden, "only hosts and players may call this; use a token of role host or player")
+	errServicesOnly = protocol.Errorf(protocol.CodeForbidden, "only services may call this; use a token of role service")
+
+	anyone           = access{}
+	playersOnly      = access{roles: []identity.Role{identity.RolePlayer}, refusal: identity.ErrNotPlayer}
+	hostsOnly        = access{roles: []identity.Role{identity.RolePlayer, identity.RoleHost}, refusal: errHostsOnly} // players may be hosts too
+	hostsAndServices = access{roles: append(hostsOnly.roles, identity.RoleService), refusal: errHostsOnly}
+	servicesOnly     = access{roles: []identity.Role{identity.RoleService}, refusal: errServicesOnly}
+)
+
+// limitedBy returns the same access with a limit per subject.
+func (c access) limitedBy(rule *overload.Rule) access {
+	c.rule = rule
+	return c
+}
+
+// authorize returns the claims of the client, or refuses it. The subject of a player's claims
+// is the player id, even if the token names an account that is linked to a guest.
+func (a *api) authorize(r *request, allowed access) (identity.Claims, error) {
+	if allowed.roles == nil {
+		return identity.Claims{}, nil
+	}
 	claims, err := a.authenticate(r)
-	if err == nil && claims.Role != identity.RolePlayer {
-		err = identity.ErrNotPlayer
+	if err == nil && !slices.Contains(allowed.roles, claims.Role) {
+		err = allowed.refusal
 	}
-	if err != nil {
-		return claims, err
-	}
-	return a.resolvePlayer(r, claims)
-}
-
-// resolvePlayer replaces the subject of a player token by the player id.
-func (a *api) resolvePlayer(r *request, claims identity.Claims) (identity.Claims, error) {
-	player, err := a.Guests.Ensure(r.Context(), claims)
-	claims.Subject = player.ID
-	return claims, err
-}
-
-// authenticateHost returns the claims of a host or a player of the game in the path:
-// players may be hosts too. The subject of a player's claims is the player id.
-func (a *api) authenticateHost(r *request) (identity.Claims, error) {
-	claims, err := a.authenticateHostOrService(r)
-	if err == nil && claims.Role == identity.RoleService {
-		err = errHostsOnly
-	}
-	return claims, err
-}
-
-var errHostsOnly = protocol.Errorf(protocol.CodeForbidden, "only hosts and players may call this; use a token of role host or player")
-
-// authenticateHostOrService is authenticateHost that also admits services.
-func (a *api) authenticateHostOrService(r *request) (identity.Claims, error) {
-	claims, err := a.authenticate(r)
 	if err != nil {
 		return claims, err
 	}
 	switch claims.Role {
 	case identity.RolePlayer:
-		return a.resolvePlayer(r, claims)
+		var player identity.Player
+		player, err = a.Guests.Ensure(r.Context(), claims)
+		claims.Subject = player.ID
 	case identity.RoleHost:
-		return claims, a.Guests.CheckHost(r.Context(), claims)
-	case identity.RoleService:
-		return claims, nil
+		err = a.Guests.CheckHost(r.Context(), claims)
 	}
-	return claims, errHostsOnly
-}
-
-// authenticateService returns the claims of a service of the game in the path.
-// It refuses tokens of other roles.
-func (a *api) authenticateService(r *request) (identity.Claims, error) {
-	claims, err := a.authenticate(r)
-	if err == nil && claims.Role != identity.RoleService {
-		err = protocol.Errorf(protocol.CodeForbidden, "only services may call this; use a token of role service")
+	if err == nil {
+		err = allowed.rule.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }
@@ -186,24 +179,4 @@ func (a *api) checkNewArenaLimits(r *request) error {
 		}
 	}
 	return a.Limits.ArenasPerHost.Take(r.Context(), overload.ObjectKey(r.game, r.claims.Subject), 1)
-}
-
-// authenticateChange is authenticatePlayer for a request that changes the player.
-// It also takes a token of Limits.Changes.
-func (a *api) authenticateChange(r *request) (identity.Claims, error) {
-	claims, err := a.authenticatePlayer(r)
-	if err == nil {
-		err = a.Limits.Changes.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
-	}
-	return claims, err
-}
-
-// authenticateTaskCall is authenticateService for a task request. It also takes a
-// token of Limits.Tasks.
-func (a *api) authenticateTaskCall(r *request) (identity.Claims, error) {
-	claims, err := a.authenticateService(r)
-	if err == nil {
-		err = a.Limits.Tasks.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
-	}
-	return claims, err
 }

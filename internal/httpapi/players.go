@@ -69,7 +69,7 @@ type nicknameResponse struct {
 
 // getNickname needs no token. With a valid one, the player's own nickname is available.
 func (h playerRoutes) getNickname(r *request) (any, error) {
-	claims, err := h.authenticatePlayer(r)
+	claims, err := h.authorize(r, playersOnly)
 	if err != nil {
 		claims.Subject = ""
 	}

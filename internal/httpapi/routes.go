@@ -5,7 +5,6 @@ import (
 
 	"laststand/docs"
 	"laststand/internal/httpserver"
-	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/overload"
 	"laststand/internal/taskqueue"
@@ -29,12 +28,11 @@ const (
 	yamlType = "application/yaml"
 )
 
-// route is one operation of the contract. authenticate returns the claims of the
-// client; nil means that anyone may call the route. query lists the allowed query
-// parameters. The server refuses all others.
+// route is one operation of the contract. query lists the allowed query parameters. The
+// server refuses all others.
 type route struct {
 	method, path string
-	authenticate func(*request) (identity.Claims, error)
+	access       access
 	handle       handler
 	query        []string
 	admission    admission
@@ -61,6 +59,7 @@ type (
 func (a *api) routes() []route {
 	players, arenas, boards, services := playerRoutes{a}, arenaRoutes{a}, boardRoutes{a}, serviceRoutes{a}
 	status := &statusRoutes{api: a}
+	changes, taskCalls := playersOnly.limitedBy(a.Limits.Changes), servicesOnly.limitedBy(a.Limits.Tasks)
 	page := []string{"limit", "cursor"}
 	board := []string{"order", "kind", "limit", "cursor", "around", "players", "date"}
 	standing := []string{"order", "kind", "explain"}
@@ -69,35 +68,35 @@ func (a *api) routes() []route {
 	reporting := admission{rule: a.Limits.Reads, shedKind: overload.Reading, extraTime: reportTimeout}
 	healthCheck := admission{isHealthCheck: true}
 	return []route{
-		{"POST", gamePath + "/guests", nil, withBody(maxGuestBody, players.postGuest), nil, newGuest},
-		{"GET", gamePath + "/nicknames/{name}", nil, players.getNickname, nil, admission{rule: a.Limits.Nicknames, shedKind: overload.Reading}},
-		{"PUT", callingPlayerPath + "/nickname", a.authenticateChange, withBody(maxBody, players.putNickname), nil, admission{}},
-		{"DELETE", callingPlayerPath, a.authenticateChange, players.deleteMe, nil, admission{}},
-		{"PUT", callingPlayerPath + "/account", a.authenticateChange, withBody(maxBody, players.putAccount), nil, admission{}},
-		{"PUT", callingPlayerPath + "/device", a.authenticateChange, withBody(maxGuestBody, players.putDevice), nil, admission{}},
-		{"GET", gamePath + "/players/{player}", nil, players.getPlayer, nil, reading},
-		{"GET", gamePath + "/players/{player}/matches", nil, withPage(leaderboard.MaxLimit, players.getHistory), page, reading},
-		{"GET", callingPlayerPath + "/arenas", a.authenticateHost, withPage(leaderboard.MaxLimit, arenas.getHosted), page, reading},
-		{"GET", gamePath + "/matches/{match}", nil, withPage(leaderboard.MaxLimit, boards.getMatch), page, reading},
-		{"GET", gamePath + "/matches/{match}/answers", a.authenticatePlayer, players.getAnswers, nil, reading},
-		{"POST", gamePath + "/arenas", a.authenticateHost, arenas.postArena, nil, admission{shedKind: overload.Joining, isNewWork: true}},
-		{"GET", gamePath + "/arenas/{code}", nil, arenas.getArena, nil, admission{rule: a.Limits.Reads}},
-		{"GET", gamePath + "/arenas/{arena_id}/report", a.authenticateHostOrService, arenas.getReport, []string{"limit", "cursor", "format"}, reporting},
-		{"POST", gamePath + "/arenas/{arena_id}/voids", a.authenticateHostOrService, arenas.postVoid, nil, admission{}},
-		{"POST", gamePath + "/behaviours", a.authenticateService, services.postBehaviours, nil, admission{extraTime: largeBodyTimeout, isNewWork: true}},
-		{"POST", gamePath + "/tasks", a.authenticateTaskCall, withBody(maxTasksBody, services.postTasks), nil, admission{extraTime: largeBodyTimeout}},
-		{"POST", gamePath + "/tasks/claim", a.authenticateTaskCall, withBody(maxBody, services.postClaim), nil, admission{extraTime: taskqueue.MaxPollWait}},
-		{"POST", gamePath + "/tasks/renew", a.authenticateTaskCall, withBody(maxBody, services.postRenew), nil, admission{}},
-		{"POST", gamePath + "/tasks/complete", a.authenticateTaskCall, withBody(maxBody, services.postComplete), nil, admission{}},
-		{"POST", gamePath + "/tasks/fail", a.authenticateTaskCall, withBody(maxBody, services.postFail), nil, admission{}},
-		{"GET", gamePath + "/tasks/{task}", a.authenticateTaskCall, services.getTask, nil, admission{}},
-		{"GET", gamePath + "/leaderboards", nil, boards.getBoards, nil, reading},
-		{"GET", gamePath + "/leaderboards/{window}", nil, boards.getBoard, board, reading},
-		{"GET", gamePath + "/leaderboards/{window}/{player}", nil, boards.getStanding, standing, reading},
-		{"GET", "/healthz", nil, status.getHealth, nil, healthCheck},
-		{"GET", "/readyz", nil, status.getReadiness, nil, healthCheck},
-		{"GET", "/openapi.yaml", nil, contract(docs.OpenAPI), nil, admission{}},
-		{"GET", "/asyncapi.yaml", nil, contract(docs.AsyncAPI), nil, admission{}},
+		{"POST", gamePath + "/guests", anyone, withBody(maxGuestBody, players.postGuest), nil, newGuest},
+		{"GET", gamePath + "/nicknames/{name}", anyone, players.getNickname, nil, admission{rule: a.Limits.Nicknames, shedKind: overload.Reading}},
+		{"PUT", callingPlayerPath + "/nickname", changes, withBody(maxBody, players.putNickname), nil, admission{}},
+		{"DELETE", callingPlayerPath, changes, players.deleteMe, nil, admission{}},
+		{"PUT", callingPlayerPath + "/account", changes, withBody(maxBody, players.putAccount), nil, admission{}},
+		{"PUT", callingPlayerPath + "/device", changes, withBody(maxGuestBody, players.putDevice), nil, admission{}},
+		{"GET", gamePath + "/players/{player}", anyone, players.getPlayer, nil, reading},
+		{"GET", gamePath + "/players/{player}/matches", anyone, withPage(leaderboard.MaxLimit, players.getHistory), page, reading},
+		{"GET", callingPlayerPath + "/arenas", hostsOnly, withPage(leaderboard.MaxLimit, arenas.getHosted), page, reading},
+		{"GET", gamePath + "/matches/{match}", anyone, withPage(leaderboard.MaxLimit, boards.getMatch), page, reading},
+		{"GET", gamePath + "/matches/{match}/answers", playersOnly, players.getAnswers, nil, reading},
+		{"POST", gamePath + "/arenas", hostsOnly, arenas.postArena, nil, admission{shedKind: overload.Joining, isNewWork: true}},
+		{"GET", gamePath + "/arenas/{code}", anyone, arenas.getArena, nil, admission{rule: a.Limits.Reads}},
+		{"GET", gamePath + "/arenas/{arena_id}/report", hostsAndServices, arenas.getReport, []string{"limit", "cursor", "format"}, reporting},
+		{"POST", gamePath + "/arenas/{arena_id}/voids", hostsAndServices, arenas.postVoid, nil, admission{}},
+		{"POST", gamePath + "/behaviours", servicesOnly, services.postBehaviours, nil, admission{extraTime: largeBodyTimeout, isNewWork: true}},
+		{"POST", gamePath + "/tasks", taskCalls, withBody(maxTasksBody, services.postTasks), nil, admission{extraTime: largeBodyTimeout}},
+		{"POST", gamePath + "/tasks/claim", taskCalls, withBody(maxBody, services.postClaim), nil, admission{extraTime: taskqueue.MaxPollWait}},
+		{"POST", gamePath + "/tasks/renew", taskCalls, withBody(maxBody, services.postRenew), nil, admission{}},
+		{"POST", gamePath + "/tasks/complete", taskCalls, withBody(maxBody, services.postComplete), nil, admission{}},
+		{"POST", gamePath + "/tasks/fail", taskCalls, withBody(maxBody, services.postFail), nil, admission{}},
+		{"GET", gamePath + "/tasks/{task}", taskCalls, services.getTask, nil, admission{}},
+		{"GET", gamePath + "/leaderboards", anyone, boards.getBoards, nil, reading},
+		{"GET", gamePath + "/leaderboards/{window}", anyone, boards.getBoard, board, reading},
+		{"GET", gamePath + "/leaderboards/{window}/{player}", anyone, boards.getStanding, standing, reading},
+		{"GET", "/healthz", anyone, status.getHealth, nil, healthCheck},
+		{"GET", "/readyz", anyone, status.getReadiness, nil, healthCheck},
+		{"GET", "/openapi.yaml", anyone, contract(docs.OpenAPI), nil, admission{}},
+		{"GET", "/asyncapi.yaml", anyone, contract(docs.AsyncAPI), nil, admission{}},
 	}
 }
 

@@ -73,10 +73,8 @@ func (a *api) handleRequest(w http.ResponseWriter, r *http.Request, route route)
 	if err := a.admit(req, route.admission); err != nil {
 		return nil, err
 	}
-	if route.authenticate != nil {
-		if req.claims, err = route.authenticate(req); err != nil {
-			return nil, err
-		}
+	if req.claims, err = a.authorize(req, route.access); err != nil {
+		return nil, err
 	}
 	return route.handle(req)
 }
