@@ -43,8 +43,8 @@ var apiCommands = map[string]apiCommand{
 		return fmt.Sprintf("%s signs in %v", created.ID, identity.SigningDelay)
 	})},
 	"keys retire": {"DELETE", "/keys/{id}", message("{id} is retired")},
-	"tokens revoke": {"PUT", "/revocations/{target}", show(func(_ apiRequest, revocation ops.Revocation) string {
-		return fmt.Sprintf("%s %s is revoked %s", revocation.Kind, revocation.ID, formatExpiry(revocation.ExpiresAt))
+	"tokens revoke": {"PUT", "/revocations/{target}", show(func(_ apiRequest, revocation identity.Revocation) string {
+		return fmt.Sprintf("%s %s is revoked %s", revocation.Kind, revocation.ID, formatExpiry(revocation.EndsAt))
 	})},
 	"tokens restore":      {"DELETE", "/revocations/{target}", message("the revocation of {token-id}{subject} is removed")},
 	"tokens list-revoked": {"GET", "/revocations?limit=200", revocationTable.list("revocations")},
@@ -97,8 +97,8 @@ var banTable = table[ops.Ban]{header: "PLAYER\tSINCE (UTC)\tUNTIL (UTC)\tCREATED
 	return []any{b.Player, formatTime(b.CreatedAt), formatTime(b.ExpiresAt), b.CreatedBy, b.Reason}
 }}
 
-var revocationTable = table[ops.Revocation]{header: "KIND\tID\tSINCE (UTC)\tUNTIL (UTC)\tISSUED BEFORE (UTC)\tCREATED BY\tREASON", row: func(r ops.Revocation) []any {
-	return []any{r.Kind, r.ID, formatTime(r.CreatedAt), formatTime(r.ExpiresAt), formatTime(r.IssuedBefore), r.CreatedBy, r.Reason}
+var revocationTable = table[identity.Revocation]{header: "KIND\tID\tSINCE (UTC)\tUNTIL (UTC)\tISSUED BEFORE (UTC)\tCREATED BY\tREASON", row: func(r identity.Revocation) []any {
+	return []any{r.Kind, r.ID, formatTime(r.ChangedAt), formatTime(r.EndsAt), formatTime(r.IssuedBefore), r.SetBy, r.Reason}
 }}
 
 var queueTable = table[ops.Queue]{header: "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR", row: func(q ops.Queue) []any {

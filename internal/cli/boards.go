@@ -49,13 +49,13 @@ func (b *boardsVerify) print(lines *json.Decoder, output Output) error {
 		case line.Error != nil:
 			return fmt.Errorf("verification failed: %s", line.Error.Detail)
 		case line.Difference != nil:
-			fmt.Fprintf(output.Stdout, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Window, line.ID, line.Field, line.Ledger, line.Leaderboard)
+			fmt.Fprintf(output.Stdout, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Span, line.Holder, line.Field, line.Want, line.Have)
 			continue
 		case line.Verified == nil:
 			continue
 		}
 		totals := line.Verified
-		fmt.Fprintf(output.Stdout, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, totals.Leaderboards, totals.Entries, totals.Position, totals.Differences)
+		fmt.Fprintf(output.Stdout, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, totals.Boards, totals.Entries, totals.Pos, totals.Differences)
 		if totals.Differences > 0 {
 			return fmt.Errorf("leaderboards differ from the ledger; run `server boards rebuild --game %s`", b.Game)
 		}

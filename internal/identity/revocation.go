@@ -26,17 +26,17 @@ func RevocationKinds() []RevocationKind {
 }
 
 // Revocation bans a player from a game or revokes tokens. Tokens of admins belong to no
-// game. There is at most one revocation per game, kind and id.
+// game. There is at most one revocation per game, kind and id. Its JSON is that of the admin API.
 type Revocation struct {
-	Game         string // "" for tokens of admins
-	Kind         RevocationKind
-	ID           string // its meaning depends on Kind
-	IssuedBefore int64  // for KindSubject: epoch ms, on whole seconds
-	EndsAt       int64  // epoch ms; 0: never
-	Reason       string // shown to a banned player
-	SetBy        string // subject of the operator's token
-	ChangedAt    int64  // when the revocation was set or lifted, epoch ms
-	Seq          int64  // position among all changes, in commit order
+	Game         string         `json:"-"` // "" for tokens of admins
+	Kind         RevocationKind `json:"kind"`
+	ID           string         `json:"id"`                      // its meaning depends on Kind
+	Reason       string         `json:"reason"`                  // shown to a banned player
+	SetBy        string         `json:"created_by,omitempty"`    // subject of the operator's token
+	ChangedAt    int64          `json:"created_at"`              // when the revocation was set or lifted, epoch ms
+	EndsAt       int64          `json:"expires_at,omitempty"`    // epoch ms; 0: never
+	IssuedBefore int64          `json:"issued_before,omitempty"` // for KindSubject: epoch ms, on whole seconds
+	Seq          int64          `json:"-"`                       // position among all changes, in commit order
 }
 
 // MaxReasonBytes is the longest reason, in bytes.

@@ -31,8 +31,8 @@ func Kinds() []Kind { return []Kind{Players, Teams} }
 // Board identifies one board of a game. Span is All, a civil date (YYYY-MM-DD), or
 // RollingSpan for one of the two boards of a rolling window.
 type Board struct {
-	Kind Kind
-	Span string
+	Kind Kind   `json:"kind"`
+	Span string `json:"window"`
 }
 
 // RollingSpan returns the span of one of a rolling window's two boards. index is 0 or 1.

@@ -16,19 +16,21 @@ const (
 
 // Difference is one difference between a board and the ledger.
 type Difference struct {
-	Board  Board
-	Holder string // id; empty: the difference concerns the whole board
-	Field  string // of an entry: "entry" or "key by ORDER"; of a board: "entries" or "ranked by ORDER"
-	Want   string // value according to the ledger; empty: no value
-	Have   string // value on the board; empty: no value
+	Board
+	Holder string `json:"id,omitempty"` // id; empty: the difference concerns the whole board
+	Field  string `json:"field"`        // of an entry: "entry" or "key by ORDER"; of a board: "entries" or "ranked by ORDER"
+	Want   string `json:"ledger"`       // value according to the ledger; empty: no value
+	Have   string `json:"leaderboard"`  // value on the board; empty: no value
 }
 
 // VerifyResult counts what Verify compared: Boards whose sizes were compared, and Entries,
 // each a pair of a holder and a board. Pos is the ledger position of the boards at the
 // end.
 type VerifyResult struct {
-	Boards, Entries, Differences int64
-	Pos                          int64
+	Boards      int64 `json:"leaderboards"`
+	Entries     int64 `json:"entries"`
+	Differences int64 `json:"differences"`
+	Pos         int64 `json:"position"`
 }
 
 // comparison is one comparison of a board set with the ledger.

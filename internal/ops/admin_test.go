@@ -187,7 +187,7 @@ func TestAVerificationMayTakeLong(t *testing.T) {
 	defer answer.Body.Close()
 	type line struct {
 		Field    string
-		Verified *VerifyTotals
+		Verified *leaderboard.VerifyResult
 	}
 	var first, last line
 	lines := json.NewDecoder(answer.Body)

@@ -56,27 +56,9 @@ type Days interface {
 // VerifyLine is one line of the response to a verification: a difference, or as the last
 // line either the totals or the error that ended the verification.
 type VerifyLine struct {
-	*Difference
-	Verified *VerifyTotals       `json:"verified,omitempty"`
-	Error    *httpserver.Problem `json:"error,omitempty"`
-}
-
-// Difference is one field in which a leaderboard differs from the ledger.
-type Difference struct {
-	Kind        leaderboard.Kind `json:"kind"`
-	Window      string           `json:"window"`
-	ID          string           `json:"id,omitempty"` // of the entry; absent: the leaderboard as a whole
-	Field       string           `json:"field"`
-	Ledger      string           `json:"ledger"`      // value by the ledger
-	Leaderboard string           `json:"leaderboard"` // value on the leaderboard
-}
-
-// VerifyTotals is the last line of a verification without an error.
-type VerifyTotals struct {
-	Leaderboards int64 `json:"leaderboards"`
-	Entries      int64 `json:"entries"`
-	Differences  int64 `json:"differences"`
-	Position     int64 `json:"position"` // ledger position of the comparison
+	*leaderboard.Difference
+	Verified *leaderboard.VerifyResult `json:"verified,omitempty"`
+	Error    *httpserver.Problem       `json:"error,omitempty"`
 }
 
 // Rebuild is the response that says whether a rebuild is running.
@@ -118,7 +100,7 @@ func (h boardRoutes) verify(r *request) (any, error) {
 	lines := &lineWriter{w: r.w, control: http.NewResponseController(r.w)}
 	lines.removeDeadlines()
 	totals, err := h.Leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
-		lines.write(VerifyLine{Difference: &Difference{diff.Board.Kind, diff.Board.Span, diff.Holder, diff.Field, diff.Want, diff.Have}})
+		lines.write(VerifyLine{Difference: &diff})
 	})
 	switch {
 	case err != nil && !lines.started:
@@ -127,7 +109,7 @@ func (h boardRoutes) verify(r *request) (any, error) {
 		problem := problemFor(err, h.IsStoreDown)
 		lines.write(VerifyLine{Error: &problem})
 	default:
-		lines.write(VerifyLine{Verified: &VerifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})
+		lines.write(VerifyLine{Verified: &totals})
 	}
 	return httpserver.Written(http.StatusOK), nil
 }
