@@ -91,9 +91,6 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%s is not an address of the public internet; if you trust the receiver, set allow_private: true", e.Address)
 }
 
-// Blocked identifies the error for packages that cannot import this one.
-func (e *BlockedError) Blocked() bool { return true }
-
 // refusePrivate checks the address immediately before the connection, after the name
 // was resolved. So an attacker cannot pass the check with a name that resolves to
 // another address the next time.

@@ -45,7 +45,8 @@ func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message we
 	}
 	response, err := p.Clients[endpoint.AllowPrivate].Do(request)
 	if err != nil {
-		return webhook.Reply{Err: describeError(err)}
+		_, public := ExchangeError(err)
+		return webhook.Reply{Err: public}
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxReplyBytes)) // the status says enough
@@ -57,16 +58,33 @@ func (p *Poster) newRequest(ctx context.Context, endpoint webhook.Endpoint, mess
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
-	headers, err := webhook.Sign(keys, message.ID, time.Now(), message.Body)
+	request, err := SignedPost{URL: endpoint.URL, ContentType: jsonType, Message: message, Keys: keys, At: time.Now()}.NewRequest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint.URL, bytes.NewReader(message.Body))
+	return request, nil
+}
+
+// SignedPost is a message to post to a URL, signed with all keys.
+type SignedPost struct {
+	URL, ContentType string
+	Message          webhook.Message
+	Keys             []webhook.Key
+	At               time.Time // of the signature
+}
+
+// NewRequest returns the request. Its errors contain no part of the URL, which may contain a secret.
+func (p SignedPost) NewRequest(ctx context.Context) (*http.Request, error) {
+	headers, err := webhook.Sign(p.Keys, p.Message.ID, p.At, p.Message.Body)
 	if err != nil {
-		return nil, errors.New("the endpoint's URL makes no request") // without the URL, which may contain a secret
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(p.Message.Body))
+	if err != nil {
+		return nil, errors.New("the endpoint's URL makes no request")
 	}
 	request.Header = http.Header{
-		"Content-Type": {"application/json"},
+		"Content-Type": {p.ContentType},
 		"User-Agent":   {"laststand"},
 		// This header is not sent, because it has no value. It lets the client repeat
 		// the request if the receiver closes an idle connection at that moment. The
@@ -97,31 +115,39 @@ func newReply(response *http.Response) webhook.Reply {
 	}
 }
 
-// The errors of an attempt without a reply. The message may have arrived all the
-// same. Then the endpoint recognizes the retry by the id of the message.
+// ExchangeBlocked is the reason of ExchangeError if the address is not public.
+const ExchangeBlocked = "blocked"
+
 var (
 	errTimeout   = errors.New("the endpoint did not answer in time")
 	errBrokenOff = errors.New("the exchange with the endpoint broke off")
 )
 
-// describeError returns an error that operators may see: without the URL, which may
-// contain a secret, and without the data that was read.
-func describeError(err error) error {
+// ExchangeError returns why a request got no reply, as a reason from a closed set, and an error that
+// operators may see: without the URL, which may contain a secret, and without the data that was
+// read. The message may have arrived all the same. Then the endpoint recognizes the retry by the
+// id of the message.
+func ExchangeError(err error) (reason string, public error) {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	if blocked, ok := errors.AsType[*BlockedError](err); ok {
-		return blocked
+	blocked, isBlocked := errors.AsType[*BlockedError](err)
+	netErr, isNetErr := errors.AsType[net.Error](err)
+	switch {
+	case isBlocked:
+		return ExchangeBlocked, blocked
+	case errors.Is(err, context.Canceled):
+		return "canceled", err
+	case hasType[*net.DNSError](err):
+		return "dns", err
+	case isNetErr && netErr.Timeout():
+		return "timeout", errTimeout
+	case isDialError(err):
+		return "dial", err
+	case isTLSError(err):
+		return "tls", err
 	}
-	switch netErr, ok := errors.AsType[net.Error](err); {
-	case errors.Is(err, context.Canceled), hasType[*net.DNSError](err):
-		return err
-	case ok && netErr.Timeout():
-		return errTimeout
-	case isDialError(err), isTLSError(err):
-		return err
-	}
-	return errBrokenOff
+	return "transport", errBrokenOff
 }
 
 func isDialError(err error) bool {

@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/webhook"
 )
 
@@ -33,8 +33,7 @@ type WebhookOptions struct {
 	// Keys is called before every attempt, so the keys may change at any time.
 	Keys func() ([]webhook.Key, error)
 	// Client must not follow redirects, and must check the addresses that it
-	// connects to. If an error has a method Blocked that returns true, the URL
-	// leads to a forbidden address.
+	// connects to.
 	Client *http.Client
 }
 
@@ -94,26 +93,22 @@ func (s *Webhook) request(ctx context.Context, b eventq.Batch) (*http.Request, e
 	if err != nil {
 		return nil, signingFailed(err)
 	}
-	headers, err := webhook.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
+	request, err := httpserver.SignedPost{
+		URL: s.URL, ContentType: s.contentType, Message: webhook.Message{ID: b.ID, Body: body}, Keys: keys, At: time.UnixMilli(b.Now),
+	}.NewRequest(ctx)
 	if err != nil {
 		return nil, signingFailed(err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, signingFailed(errors.New("the webhook's URL makes no request"))
-	}
-	request.Header = http.Header{
-		"Content-Type": {s.contentType},
-		"User-Agent":   {"laststand"},
-		// This header is not sent, because it is empty. It lets the client repeat
-		// the request if the receiver closes a kept connection at that moment. The
-		// message id shows that it is the same.
-		"Idempotency-Key": {},
-	}
-	for name, value := range headers {
-		request.Header.Set(name, value)
-	}
 	return request, eventq.Outcome{}
+}
+
+// outcomeOfError is the outcome of an attempt without an answer. The batch may have arrived.
+func outcomeOfError(err error) eventq.Outcome {
+	outcome := eventq.Outcome{Delivery: eventq.TryAgain}
+	if outcome.Code, outcome.Err = httpserver.ExchangeError(err); outcome.Code == httpserver.ExchangeBlocked {
+		outcome.Delivery = eventq.Forbidden
+	}
+	return outcome
 }
 
 // signingFailed allows another attempt: an operator may be about to correct the
