@@ -5,10 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/arena"
 	"laststand/internal/config"
 	"laststand/internal/ledger"
-	"laststand/internal/lobby"
 	"laststand/internal/quiz"
 	"laststand/internal/testenv"
 )
@@ -27,27 +25,28 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 		t.Fatalf("bank export: %d, %v, %s", code, err, stderr)
 	}
 	opened := openConfiguredBanks(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
-	if duels := (duelBanks{opened}); duels.Count("demo", lobby.Filter{Lang: "de"}) != 0 || duels.Count("demo", lobby.Filter{}) != 3 {
+	duels := quiz.Source{Game: "demo"}
+	if opened.Count(duels, quiz.Filter{Lang: "de"}) != 0 || opened.Count(duels, quiz.Filter{}) != 3 {
 		t.Error("duels draw questions from the bank of hosts")
 	}
-	forArenas, ids := arenaBanks{opened}, []string{final.Questions[0].ID}
+	ids := []string{final.Questions[0].ID}
 	for _, isHost := range []bool{false, true} {
 		want := 0
 		if isHost {
 			want = 3
 		}
-		for _, filter := range []arena.Filter{{Bank: "final", IncludeHostBanks: isHost}, {Lang: "de", IncludeHostBanks: isHost}} {
-			if got := forArenas.Count("demo", filter); got != want {
-				t.Errorf("%+v: %d questions, want %d", filter, got, want)
-			}
+		byBank := opened.Count(quiz.Source{Game: "demo", Bank: "final", ForHost: isHost}, quiz.Filter{})
+		byLang := opened.Count(quiz.Source{Game: "demo", ForHost: isHost}, quiz.Filter{Lang: "de"})
+		if byBank != want || byLang != want {
+			t.Errorf("host %v: %d questions of the bank, %d in its language, want %d", isHost, byBank, byLang, want)
 		}
 		for _, name := range []string{"", "final"} {
-			if _, err := forArenas.Pick("demo", name, ids, isHost); (err == nil) != isHost {
+			if _, err := opened.Pick(quiz.Source{Game: "demo", Bank: name, ForHost: isHost}, ids); (err == nil) != isHost {
 				t.Errorf("by id from %q, host %v: %v", name, isHost, err)
 			}
 		}
 	}
-	if _, err := forArenas.Pick("demo", "mine", ids, true); err == nil {
+	if _, err := opened.Pick(quiz.Source{Game: "demo", Bank: "mine", ForHost: true}, ids); err == nil {
 		t.Error("a question was picked from a bank that does not have it")
 	}
 }

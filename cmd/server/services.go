@@ -110,7 +110,7 @@ func (n *node) createMatches() {
 		Logger:      n.log, Registry: n.registry,
 	})
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
+		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: n.banks, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.settler = settle.New(settle.Config{
@@ -140,7 +140,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 		}
 	}
 	n.arenas = arena.New(arena.Config{
-		Games: games, Matches: n.engine, Commands: n.engine, Audience: n.engine, Records: n.ledger.Public.Arenas, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
+		Games: games, Matches: n.engine, Commands: n.engine, Audience: n.engine, Records: n.ledger.Public.Arenas, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: n.banks, Players: seatSource{n.ledger.Players},
 		Logger: n.log, Registry: n.registry,
 	})
 }

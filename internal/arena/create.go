@@ -80,18 +80,19 @@ func checkAllowed(request CreateRequest, settings GameSettings) error {
 // ones that match the filter. If includeHostBanks is true, it also uses banks that
 // are reserved for hosts.
 func (s *Service) drawQuestions(game string, wanted protocol.ArenaQuestions, includeHostBanks bool) ([]quiz.DrawnQuestion, error) {
+	source := quiz.Source{Game: game, Bank: wanted.Bank, ForHost: includeHostBanks}
 	if len(wanted.IDs) > 0 {
-		questions, err := s.Bank.Pick(game, wanted.Bank, wanted.IDs, includeHostBanks)
-		if errors.Is(err, ErrUnknownQuestion) {
+		questions, err := s.Bank.Pick(source, wanted.IDs)
+		if errors.Is(err, quiz.ErrUnknownID) {
 			return nil, badRequestError("questions.ids contains a question that is not in the game's banks, or not in questions.bank")
 		}
 		return questions, err
 	}
-	filter := Filter{Bank: wanted.Bank, Category: wanted.Category, Lang: wanted.Lang, Difficulty: wanted.Difficulty, IncludeHostBanks: includeHostBanks}
-	if available := s.Bank.Count(game, filter); available < wanted.Count {
+	filter := quiz.Filter{Category: wanted.Category, Lang: wanted.Lang, Difficulty: wanted.Difficulty}
+	if available := s.Bank.Count(source, filter); available < wanted.Count {
 		return nil, badRequestError("questions.count is %d and only %d match; ask for fewer, or leave out bank, category, lang or difficulty", wanted.Count, available).Because(protocol.ReasonTooFewQuestions)
 	}
-	return s.Bank.Draw(game, filter, wanted.Count)
+	return s.Bank.Draw(source, quiz.DrawSpec{Filter: filter, Count: wanted.Count}, nil)
 }
 
 // newPlan returns the plan of an arena's match without the code.

@@ -244,26 +244,26 @@ func (f *fakeBackend) NotifyPlacesChanged(id string) {
 // bank "own".
 type fakeBank struct{}
 
-func (fakeBank) Count(_ string, filter Filter) int {
-	if filter.Bank != "" && filter.Bank != "own" || filter.Lang != "" && filter.Lang != "en" || filter.Category != "" || filter.Difficulty != "" {
+func (fakeBank) Count(source quiz.Source, filter quiz.Filter) int {
+	if source.Bank != "" && source.Bank != "own" || filter.Lang != "" && filter.Lang != "en" || filter.Category != "" || filter.Difficulty != "" {
 		return 0
 	}
 	return 30
 }
 
-func (b fakeBank) Draw(game string, _ Filter, count int) ([]quiz.DrawnQuestion, error) {
-	ids := make([]string, count)
+func (b fakeBank) Draw(_ quiz.Source, spec quiz.DrawSpec, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
+	ids := make([]string, spec.Count)
 	for i := range ids {
 		ids[i] = fmt.Sprint("q", i)
 	}
-	return b.Pick(game, "", ids, true)
+	return b.Pick(quiz.Source{}, ids)
 }
 
-func (fakeBank) Pick(_, bank string, ids []string, _ bool) ([]quiz.DrawnQuestion, error) {
+func (fakeBank) Pick(source quiz.Source, ids []string) ([]quiz.DrawnQuestion, error) {
 	picked := make([]quiz.DrawnQuestion, len(ids))
 	for i, id := range ids {
-		if id[0] != 'q' || bank != "" && bank != "own" {
-			return nil, fmt.Errorf("%w: %q", ErrUnknownQuestion, id)
+		if id[0] != 'q' || source.Bank != "" && source.Bank != "own" {
+			return nil, fmt.Errorf("%w: %q", quiz.ErrUnknownID, id)
 		}
 		picked[i].Question = &quiz.Question{ID: id}
 	}

@@ -15,27 +15,15 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Bank provides questions. The choices of each drawn question are in random order.
+// Bank provides questions; *quiz.Library implements it. The choices of each drawn question are in
+// random order.
 type Bank interface {
 	// Count returns how many questions match a filter.
-	Count(game string, w Filter) int
+	Count(source quiz.Source, filter quiz.Filter) int
 	// Draw returns different random questions.
-	Draw(game string, w Filter, count int) ([]quiz.DrawnQuestion, error)
-	// Pick returns the questions with these ids in this order, from one bank,
-	// or from all banks of the game if bank is "". Errors wrap
-	// ErrUnknownQuestion. Banks reserved for hosts are used only if host is
-	// true.
-	Pick(game, bank string, ids []string, host bool) ([]quiz.DrawnQuestion, error)
-}
-
-// ErrUnknownQuestion reports an unknown bank, or an unknown question of a bank.
-var ErrUnknownQuestion = errors.New("arena: unknown question")
-
-// Filter selects questions for an arena. An empty field matches any question. A
-// bank that the game does not have contains no questions.
-type Filter struct {
-	Bank, Category, Lang, Difficulty string
-	IncludeHostBanks                 bool // also select from banks that are reserved for hosts
+	Draw(source quiz.Source, spec quiz.DrawSpec, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
+	// Pick returns the questions with these ids in this order. Errors wrap quiz.ErrUnknownID.
+	Pick(source quiz.Source, ids []string) ([]quiz.DrawnQuestion, error)
 }
 
 // Players finds the players of a game.

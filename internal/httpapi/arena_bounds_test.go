@@ -26,11 +26,11 @@ func (fakeArenaStore) AddArena(context.Context, arena.Record) error   { return n
 func (fakeArenaStore) ClaimCode(context.Context, string, string, string) (bool, error) {
 	return true, nil
 }
-func (fakeArenaStore) Count(string, arena.Filter) int { return 1000 }
-func (fakeArenaStore) Draw(_ string, _ arena.Filter, n int) ([]quiz.DrawnQuestion, error) {
-	return make([]quiz.DrawnQuestion, n), nil
+func (fakeArenaStore) Count(quiz.Source, quiz.Filter) int { return 1000 }
+func (fakeArenaStore) Draw(_ quiz.Source, spec quiz.DrawSpec, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
+	return make([]quiz.DrawnQuestion, spec.Count), nil
 }
-func (fakeArenaStore) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.DrawnQuestion, error) {
+func (fakeArenaStore) Pick(_ quiz.Source, ids []string) ([]quiz.DrawnQuestion, error) {
 	return make([]quiz.DrawnQuestion, len(ids)), nil
 }
 

@@ -147,7 +147,7 @@ func (m *fakeMatches) attachedMatch(player string) string {
 // both.
 type fakeBank struct{}
 
-func (fakeBank) matchingQuestions(filter Filter) []quiz.DrawnQuestion {
+func (fakeBank) matchingQuestions(filter quiz.Filter) []quiz.DrawnQuestion {
 	var matching []quiz.DrawnQuestion
 	for i := range 30 {
 		question := quiz.DrawnQuestion{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
@@ -157,24 +157,26 @@ func (fakeBank) matchingQuestions(filter Filter) []quiz.DrawnQuestion {
 		if i >= 20 {
 			question.Category = "art"
 		}
-		if filter.IsCompatible(Filter{Lang: question.Lang, Category: question.Category}) {
+		if filter.IsCompatible(quiz.Filter{Lang: question.Lang, Category: question.Category}) {
 			matching = append(matching, question)
 		}
 	}
 	return matching
 }
 
-func (b fakeBank) Count(_ string, filter Filter) int { return len(b.matchingQuestions(filter)) }
+func (b fakeBank) Count(_ quiz.Source, filter quiz.Filter) int {
+	return len(b.matchingQuestions(filter))
+}
 
-func (b fakeBank) Draw(_ string, filter Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error) {
-	matching := b.matchingQuestions(filter)
-	if len(matching) < count {
+func (b fakeBank) Draw(_ quiz.Source, spec quiz.DrawSpec, seen func(id string) bool) ([]quiz.DrawnQuestion, error) {
+	matching := b.matchingQuestions(spec.Filter)
+	if len(matching) < spec.Count {
 		return nil, errors.New("too few questions")
 	}
 	slices.SortStableFunc(matching, func(a, b quiz.DrawnQuestion) int {
 		return map[bool]int{true: 1}[seen(a.ID)] - map[bool]int{true: 1}[seen(b.ID)]
 	})
-	return matching[:count], nil
+	return matching[:spec.Count], nil
 }
 
 // fakeSeenStore records what the players have seen.

@@ -9,13 +9,14 @@ import (
 
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/quiz"
 )
 
 // Request asks for an opponent. A nil BotAfterMS means the game's default.
 // Address is the client's address; the zero value means unknown.
 type Request struct {
 	Game, Player string
-	Filter       Filter
+	Filter       quiz.Filter
 	BotAfterMS   *int64
 	Address      netip.Addr
 }
@@ -66,7 +67,7 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	if err := l.Matches.CheckOverload(); err != nil {
 		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too many results wait to be settled; retry in 5 s")
 	}
-	if available := l.Bank.Count(r.Game, r.Filter); available < duel.Questions {
+	if available := l.Bank.Count(quiz.Source{Game: r.Game}, r.Filter); available < duel.Questions {
 		return Ticket{}, protocol.Errorf(protocol.CodeBadRequest,
 			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, available).Because(protocol.ReasonTooFewQuestions)
 	}

@@ -3,6 +3,7 @@ package lobby
 import (
 	"context"
 	"errors"
+	"laststand/internal/quiz"
 	"testing"
 	"time"
 
@@ -21,12 +22,12 @@ func errorCode(err error) string {
 func TestJoinStoresTicketAndCountsWaiting(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		first, pairTicket, err := n.Join(test.Context(), Request{Game: "demo", Player: "ada", Filter: Filter{Lang: "en"}})
+		first, pairTicket, err := n.Join(test.Context(), Request{Game: "demo", Player: "ada", Filter: quiz.Filter{Lang: "en"}})
 		if err != nil || first.Waiting != 1 || first.Ticket == "" {
 			test.Fatalf("%+v, %v", first, err)
 		}
 		pairTicket()
-		second, _, err := n.Join(test.Context(), Request{Game: "demo", Player: "bob", Filter: Filter{Lang: "zh-CN"}})
+		second, _, err := n.Join(test.Context(), Request{Game: "demo", Player: "bob", Filter: quiz.Filter{Lang: "zh-CN"}})
 		if err != nil || second.Waiting != 2 || second.Ticket == first.Ticket {
 			test.Errorf("%+v, %v", second, err)
 		}
@@ -61,7 +62,7 @@ func TestJoinIsRefused(t *testing.T) {
 		changes []func(*Request)
 		want    string
 	}{
-		"filter with too few questions": {nil, []func(*Request){withFilter(Filter{Category: "chess"})}, "bad_request"},
+		"filter with too few questions": {nil, []func(*Request){withFilter(quiz.Filter{Category: "chess"})}, "bad_request"},
 		"negative wait for a bot":       {nil, []func(*Request){botAfter(-1)}, "bad_request"},
 		"wait for a bot too long":       {nil, []func(*Request){botAfter(maxBotAfterMS + 1)}, "bad_request"},
 		"longest wait for a bot":        {nil, []func(*Request){botAfter(maxBotAfterMS)}, ""},

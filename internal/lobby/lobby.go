@@ -106,8 +106,8 @@ type StatusReader interface {
 // Bank draws questions. Count returns how many questions match a filter. Draw
 // returns random ones; it uses seen questions only if there are not enough others.
 type Bank interface {
-	Count(game string, w Filter) int
-	Draw(game string, w Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
+	Count(source quiz.Source, filter quiz.Filter) int
+	Draw(source quiz.Source, spec quiz.DrawSpec, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
 }
 
 // SeenStore remembers which questions players saw recently.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/match"
+	"laststand/internal/quiz"
 	"laststand/internal/timer"
 )
 
@@ -108,7 +109,7 @@ func (n *node) joinAndPair(player string, changes ...func(*Request)) error {
 	return err
 }
 
-func withFilter(filter Filter) func(*Request) { return func(r *Request) { r.Filter = filter } }
+func withFilter(filter quiz.Filter) func(*Request) { return func(r *Request) { r.Filter = filter } }
 
 func botAfter(ms int64) func(*Request) { return func(r *Request) { r.BotAfterMS = &ms } }
 

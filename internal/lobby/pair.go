@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/match"
+	"laststand/internal/quiz"
 )
 
 // tryPairing tries to pair a ticket of this node. If the ticket still waits after
@@ -148,8 +149,8 @@ func (l *Lobby) findCandidates(t Ticket, listed []ListedTicket) (candidates []Ti
 
 // hasEnoughQuestions reports whether enough questions for a duel match a filter. Few
 // questions may match the merged filter of two compatible filters.
-func (l *Lobby) hasEnoughQuestions(game string, filter Filter) bool {
-	return l.Bank.Count(game, filter) >= l.Games[game].Questions
+func (l *Lobby) hasEnoughQuestions(game string, filter quiz.Filter) bool {
+	return l.Bank.Count(quiz.Source{Game: game}, filter) >= l.Games[game].Questions
 }
 
 // attachPaired attaches the session of a player, whose ticket another node has
@@ -197,7 +198,7 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 		return nil, err
 	}
 	duel := l.Games[game]
-	questions, err := l.Bank.Draw(game, filter, duel.Questions, seen)
+	questions, err := l.Bank.Draw(quiz.Source{Game: game}, quiz.DrawSpec{Filter: filter, Count: duel.Questions}, seen)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package lobby
 import (
 	"errors"
 	"fmt"
+	"laststand/internal/quiz"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -15,12 +16,12 @@ import (
 func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		test.mustJoin(n, "ada", withFilter(Filter{Lang: "en"}))
+		test.mustJoin(n, "ada", withFilter(quiz.Filter{Lang: "en"}))
 		test.checkWaits(n, "ada")
 		if !n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") || n.HasTicket("other", "ada") {
 			test.Error("HasTicket is false for a waiting player")
 		}
-		test.mustJoin(n, "bob", withFilter(Filter{Category: "sport"}))
+		test.mustJoin(n, "bob", withFilter(quiz.Filter{Category: "sport"}))
 		plan := test.attachedPlan(n, "ada")
 		if n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") {
 			test.Error("the players still wait, although they are paired")
@@ -51,9 +52,9 @@ func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 func TestATryWhoseOpponentIsTakenFindsAnother(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		test.mustJoin(n, "bob", withFilter(Filter{Lang: "en"}))
+		test.mustJoin(n, "bob", withFilter(quiz.Filter{Lang: "en"}))
 		time.Sleep(time.Millisecond) // bob has waited longer, so ada's try finds him first
-		test.mustJoin(n, "cyd", withFilter(Filter{Lang: "zh-CN"}))
+		test.mustJoin(n, "cyd", withFilter(quiz.Filter{Lang: "zh-CN"}))
 		n.store.setFault(func(method string) storeFault {
 			if method == "Pair" {
 				if _, err := test.store.RemoveTicket(test.Context(), "demo", "bob"); err != nil {
@@ -217,9 +218,9 @@ func (l *Lobby) countTickets() int {
 func TestTicketsWithTooFewCommonQuestionsAreNotPaired(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		test.mustJoin(n, "ada", withFilter(Filter{Lang: "zh-CN"}), botAfter(0))
+		test.mustJoin(n, "ada", withFilter(quiz.Filter{Lang: "zh-CN"}), botAfter(0))
 		time.Sleep(time.Second) // ada has waited longer
-		test.mustJoin(n, "bob", withFilter(Filter{Category: "art"}), botAfter(0))
+		test.mustJoin(n, "bob", withFilter(quiz.Filter{Category: "art"}), botAfter(0))
 		time.Sleep(20 * time.Second)
 		test.checkWaits(n, "ada")
 		test.mustJoin(n, "eve", botAfter(0))
@@ -359,8 +360,8 @@ func TestSearchFindsTicketBehindOtherFilters(t *testing.T) {
 					}
 				}
 				test.ratings["bob"] = 1550
-				test.mustJoin(n, "bob", botAfter(0), withFilter(Filter{Lang: "en"}))
-				test.mustJoin(n, "ada", botAfter(0), withFilter(Filter{Lang: "en"}))
+				test.mustJoin(n, "bob", botAfter(0), withFilter(quiz.Filter{Lang: "en"}))
+				test.mustJoin(n, "ada", botAfter(0), withFilter(quiz.Filter{Lang: "en"}))
 				if got := n.matches.attachedMatch("ada") != ""; got != want {
 					test.Errorf("paired: %v", got)
 				}

@@ -1,42 +1,20 @@
 package lobby
 
 import (
-	"cmp"
 	"math"
 
 	"laststand/internal/match"
+	"laststand/internal/quiz"
 )
-
-// Filter narrows the questions that a player wants. An empty field matches any.
-type Filter struct {
-	Category   string `json:"category,omitempty"`
-	Lang       string `json:"lang,omitempty"`
-	Difficulty string `json:"difficulty,omitempty"`
-}
-
-// IsCompatible reports whether one match can match both filters: each field is
-// equal, or empty in one of them.
-func (f Filter) IsCompatible(other Filter) bool {
-	compatible := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return compatible(f.Category, other.Category) && compatible(f.Lang, other.Lang) && compatible(f.Difficulty, other.Difficulty)
-}
-
-// Merge returns the filter that selects only what both filters select. They must be
-// compatible.
-func (f Filter) Merge(other Filter) Filter {
-	return Filter{
-		Category: cmp.Or(f.Category, other.Category), Lang: cmp.Or(f.Lang, other.Lang), Difficulty: cmp.Or(f.Difficulty, other.Difficulty),
-	}
-}
 
 // Ticket is a player's request for an opponent.
 type Ticket struct {
-	ID       string     `json:"id"`
-	Game     string     `json:"game"`
-	Seat     match.Seat `json:"seat"`
-	Filter   Filter     `json:"filter"`
-	JoinedAt int64      `json:"joined_at"` // cluster time, epoch ms
-	BotAt    int64      `json:"bot_at"`    // when a bot may be the opponent, cluster time, epoch ms; 0: never
+	ID       string      `json:"id"`
+	Game     string      `json:"game"`
+	Seat     match.Seat  `json:"seat"`
+	Filter   quiz.Filter `json:"filter"`
+	JoinedAt int64       `json:"joined_at"` // cluster time, epoch ms
+	BotAt    int64       `json:"bot_at"`    // when a bot may be the opponent, cluster time, epoch ms; 0: never
 
 	// Address is a keyed hash of the player's IP address. It is empty if the game
 	// counts duels between players with the same address.

@@ -2,6 +2,7 @@ package lobby
 
 import (
 	"fmt"
+	"laststand/internal/quiz"
 	"math"
 	"testing"
 
@@ -31,8 +32,8 @@ func TestPickOpponentPrefersTheNearestRating(t *testing.T) {
 	const now = 100_000
 	own := newTestTicket("own", 1500, now)
 	englishOnly, chineseOnly := own, own
-	englishOnly.Filter, chineseOnly.Filter = Filter{Lang: "en"}, Filter{Lang: "zh-CN"}
-	withFilter := func(tk Ticket, w Filter) Ticket { tk.Filter = w; return tk }
+	englishOnly.Filter, chineseOnly.Filter = quiz.Filter{Lang: "en"}, quiz.Filter{Lang: "zh-CN"}
+	withFilter := func(tk Ticket, w quiz.Filter) Ticket { tk.Filter = w; return tk }
 	unrated := newTestTicket("stranger", 0, now)
 	unrated.Seat.Rating = nil
 	for name, testCase := range map[string]struct {
@@ -51,7 +52,7 @@ func TestPickOpponentPrefersTheNearestRating(t *testing.T) {
 		"the nearest":                  {own, []Ticket{newTestTicket("a", 1560, now), newTestTicket("b", 1450, now), newTestTicket("c", 1580, now)}, "b"},
 		"equally near: waited longest": {own, []Ticket{newTestTicket("a", 1550, now-1), newTestTicket("b", 1450, now-9), newTestTicket("c", 1550, now-5)}, "b"},
 		"no rating counts as 1500":     {own, []Ticket{unrated, newTestTicket("b", 1501, now)}, "stranger"},
-		"another filter":               {englishOnly, []Ticket{chineseOnly, withFilter(newTestTicket("a", 1500, now), Filter{Lang: "zh-CN"})}, ""},
+		"another filter":               {englishOnly, []Ticket{chineseOnly, withFilter(newTestTicket("a", 1500, now), quiz.Filter{Lang: "zh-CN"})}, ""},
 		"any filter":                   {englishOnly, []Ticket{newTestTicket("a", 1590, now), withFilter(newTestTicket("b", 1500, now), chineseOnly.Filter)}, "a"},
 		"the same filter":              {englishOnly, []Ticket{withFilter(newTestTicket("a", 1510, now), englishOnly.Filter)}, "a"},
 	} {
@@ -66,8 +67,8 @@ func TestPickOpponentPrefersTheNearestRating(t *testing.T) {
 }
 
 var (
-	anyFilter = rapid.Custom(func(t *rapid.T) Filter {
-		return Filter{Category: drawWord(t, "category"), Lang: drawWord(t, "lang"), Difficulty: drawWord(t, "difficulty")}
+	anyFilter = rapid.Custom(func(t *rapid.T) quiz.Filter {
+		return quiz.Filter{Category: drawWord(t, "category"), Lang: drawWord(t, "lang"), Difficulty: drawWord(t, "difficulty")}
 	})
 	anyTicket = rapid.Custom(func(t *rapid.T) Ticket {
 		tk := newTestTicket(fmt.Sprint("p_", rapid.IntRange(0, 20).Draw(t, "player")), rapid.Float64Range(0, 3000).Draw(t, "rating"), rapid.Int64Range(0, 30_000).Draw(t, "joined"))
@@ -84,7 +85,7 @@ func TestFiltersAreComparedAndMerged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyFilter.Draw(t, "a"), anyFilter.Draw(t, "b")
-		if a.IsCompatible(b) != b.IsCompatible(a) || !a.IsCompatible(a) || !a.IsCompatible(Filter{}) || a.Merge(a) != a || a.Merge(Filter{}) != a {
+		if a.IsCompatible(b) != b.IsCompatible(a) || !a.IsCompatible(a) || !a.IsCompatible(quiz.Filter{}) || a.Merge(a) != a || a.Merge(quiz.Filter{}) != a {
 			t.Fatalf("%+v and %+v", a, b)
 		}
 		if !a.IsCompatible(b) {

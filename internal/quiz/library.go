@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -53,14 +54,7 @@ type Library struct {
 	log      *slog.Logger
 	revision int64       // of the store, at the last load; only Run changes it
 	isStale  atomic.Bool // the revision does not tell whether a bank has changed
-	pools    atomic.Pointer[map[poolID]*Pool]
-}
-
-// poolID identifies the questions of one bank of a game, or of all its banks if bank is "".
-// Host banks are included only if forHost is set.
-type poolID struct {
-	game, bank string
-	forHost    bool
+	pools    atomic.Pointer[map[Source]*Pool]
 }
 
 // OpenLibrary loads the banks of all games. It fails if a bank does not exist, or if a game
@@ -100,8 +94,8 @@ func (l *Library) reloadIfChanged(ctx context.Context) error {
 }
 
 // load loads the banks of all games. Its error lists all faults, by their setting.
-func (l *Library) load(ctx context.Context) (map[poolID]*Pool, error) {
-	pools := make(map[poolID]*Pool)
+func (l *Library) load(ctx context.Context) (map[Source]*Pool, error) {
+	pools := make(map[Source]*Pool)
 	var errs []error
 	for _, game := range l.games {
 		public, err := l.loadAll(ctx, game.Game, "banks", game.Banks)
@@ -113,20 +107,20 @@ func (l *Library) load(ctx context.Context) (map[poolID]*Pool, error) {
 		if len(hostOnly) > 0 {
 			forHosts = NewPool(all...)
 		}
-		pools[poolID{game.Game, "", false}], pools[poolID{game.Game, "", true}] = forPlayers, forHosts
+		pools[Source{game.Game, "", false}], pools[Source{game.Game, "", true}] = forPlayers, forHosts
 		for i, bank := range all {
 			pool := forHosts // of the only bank
 			if len(all) > 1 {
 				pool = NewPool(bank)
 			}
-			pools[poolID{game.Game, bank.Name, true}] = pool
+			pools[Source{game.Game, bank.Name, true}] = pool
 			if i < len(public) {
-				pools[poolID{game.Game, bank.Name, false}] = pool
+				pools[Source{game.Game, bank.Name, false}] = pool
 			}
 		}
 		if err == nil && !forPlayers.HasEnough(DrawSpec{Count: game.DuelQuestions}) {
 			errs = append(errs, fmt.Errorf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
-				game.Game, game.DuelQuestions, forPlayers.Count(DrawSpec{})))
+				game.Game, game.DuelQuestions, forPlayers.Count(Filter{})))
 		}
 	}
 	return pools, errors.Join(errs...)
@@ -145,11 +139,34 @@ func (l *Library) loadAll(ctx context.Context, game, setting string, names []str
 	return banks, err
 }
 
-// Pool returns the questions of one bank of a game, or of all its banks if name is "". Host
-// banks are included only if forHost is set. An unknown game or bank has an empty pool.
-func (l *Library) Pool(game, name string, forHost bool) *Pool {
-	if pool := (*l.pools.Load())[poolID{game, name, forHost}]; pool != nil {
+// Source names the questions of one bank of a game, or of all its banks if Bank is "". Banks that are
+// reserved for hosts are included only if ForHost is set.
+type Source struct {
+	Game, Bank string
+	ForHost    bool
+}
+
+// pool returns the questions of a source. An unknown game or bank has an empty pool.
+func (l *Library) pool(source Source) *Pool {
+	if pool := (*l.pools.Load())[source]; pool != nil {
 		return pool
 	}
 	return NewPool()
+}
+
+// Count is Pool.Count for a source.
+func (l *Library) Count(source Source, filter Filter) int { return l.pool(source).Count(filter) }
+
+// Draw is Pool.Draw for a source. seen may be nil.
+func (l *Library) Draw(source Source, spec DrawSpec, seen func(id string) bool) ([]DrawnQuestion, error) {
+	return l.pool(source).Draw(spec, seen, newRand())
+}
+
+// Pick is Pool.Pick for a source.
+func (l *Library) Pick(source Source, ids []string) ([]DrawnQuestion, error) {
+	return l.pool(source).Pick(ids, newRand())
+}
+
+func newRand() *rand.Rand {
+	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match needs no more security
 }

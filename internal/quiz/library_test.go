@@ -27,7 +27,7 @@ func TestBanksAreLoadedAgainAfterTheLedgerWentBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := func() *Pool { return library.Pool("demo", "", false) }
+	pool := func() *Pool { return library.pool(Source{Game: "demo"}) }
 	first := pool()
 	reload := func() error { return library.reloadIfChanged(t.Context()) }
 	if err := reload(); err != nil || pool() != first {

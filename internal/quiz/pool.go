@@ -1,6 +1,7 @@
 package quiz
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -43,11 +44,10 @@ func (p *Pool) addQuestion(q *Question) {
 	}
 }
 
-// Count returns how many questions match the spec; it ignores spec.Count. If the
-// spec has no language, it counts only the language with the most questions,
-// because a match uses only one language.
-func (p *Pool) Count(spec DrawSpec) int {
-	key := spec.poolKey()
+// Count returns how many questions match a filter. If it has no language, Count counts only the
+// language with the most questions, because a match uses only one language.
+func (p *Pool) Count(filter Filter) int {
+	key := filter.poolKey()
 	if key.lang != "" {
 		return len(p.byKey[key])
 	}
@@ -59,7 +59,7 @@ func (p *Pool) Count(spec DrawSpec) int {
 }
 
 // HasEnough reports whether Draw can return spec.Count questions.
-func (p *Pool) HasEnough(spec DrawSpec) bool { return p.Count(spec) >= spec.Count }
+func (p *Pool) HasEnough(spec DrawSpec) bool { return p.Count(spec.Filter) >= spec.Count }
 
 // poolKey identifies a list of questions in a Pool. A field "" means any value.
 type poolKey struct {
@@ -68,8 +68,8 @@ type poolKey struct {
 	difficulty Difficulty
 }
 
-func (s *DrawSpec) poolKey() poolKey {
-	return poolKey{Fold(s.Category), strings.ToLower(s.Lang), Difficulty(s.Difficulty)}
+func (f Filter) poolKey() poolKey {
+	return poolKey{Fold(f.Category), strings.ToLower(f.Lang), Difficulty(strings.ToLower(f.Difficulty))}
 }
 
 // poolKeys returns the keys of all lists that contain a question.
@@ -103,12 +103,30 @@ var ErrTooFewQuestions = errors.New("bank: too few questions")
 // ErrUnknownID means that the pool has no question with an id.
 var ErrUnknownID = errors.New("bank: no question with this id")
 
-// DrawSpec says which questions a match needs. An empty text field matches any value.
+// Filter selects questions. An empty field matches any value.
+type Filter struct {
+	Category   string `json:"category,omitempty"`   // compared folded, see Fold
+	Lang       string `json:"lang,omitempty"`       // "en" matches en and en-GB: basic filtering, RFC 4647, 3.3.1
+	Difficulty string `json:"difficulty,omitempty"` // in any case
+}
+
+// IsCompatible reports whether one match can match both filters: each field is
+// equal, or empty in one of them.
+func (f Filter) IsCompatible(other Filter) bool {
+	compatible := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return compatible(f.Category, other.Category) && compatible(f.Lang, other.Lang) && compatible(f.Difficulty, other.Difficulty)
+}
+
+// Merge returns the filter that selects only what both filters select. They must be
+// compatible.
+func (f Filter) Merge(other Filter) Filter {
+	return Filter{cmp.Or(f.Category, other.Category), cmp.Or(f.Lang, other.Lang), cmp.Or(f.Difficulty, other.Difficulty)}
+}
+
+// DrawSpec says which questions a match needs.
 type DrawSpec struct {
-	Category   string // compared folded, see Fold
-	Lang       string // "en" matches en and en-GB: basic filtering, RFC 4647, 3.3.1
-	Difficulty string
-	Count      int // how many questions to draw
+	Filter
+	Count int // how many questions to draw
 }
 
 // Draw returns spec.Count different random questions that match the spec, with
@@ -133,7 +151,7 @@ func (p *Pool) Draw(spec DrawSpec, seen func(id string) bool, rng *rand.Rand) ([
 	}
 	list := p.byKey[key]
 	if len(list) < spec.Count {
-		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(spec), spec.Count)
+		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(spec.Filter), spec.Count)
 	}
 	drawn := make([]DrawnQuestion, 0, spec.Count)
 	for _, q := range drawUnseen(list, spec.Count, seen, rng) {

@@ -34,23 +34,23 @@ func TestPoolCountsMatchingQuestions(t *testing.T) {
 		spec quiz.DrawSpec
 		want int
 	}{
-		{quiz.DrawSpec{Lang: "en"}, 30},
-		{quiz.DrawSpec{Lang: "EN-gb"}, 10},
-		{quiz.DrawSpec{Lang: "en-US"}, 0},
-		{quiz.DrawSpec{Lang: "e"}, 0},
-		{quiz.DrawSpec{Lang: "zh"}, 35},
-		{quiz.DrawSpec{Lang: "zh-CN"}, 30},
-		{quiz.DrawSpec{Lang: "fr"}, 0},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "en"}}, 30},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "EN-gb"}}, 10},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "en-US"}}, 0},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "e"}}, 0},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "zh"}}, 35},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "zh-CN"}}, 30},
+		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "fr"}}, 0},
 		{quiz.DrawSpec{}, 30},
-		{quiz.DrawSpec{Category: "HISTORY"}, 30},
-		{quiz.DrawSpec{Category: "History", Difficulty: "hard"}, 10},
-		{quiz.DrawSpec{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
-		{quiz.DrawSpec{Difficulty: "hard", Lang: "zh-CN"}, 0},
-		{quiz.DrawSpec{Difficulty: "brutal"}, 0},
-		{quiz.DrawSpec{Category: "Science"}, 5},
-		{quiz.DrawSpec{Category: "Twice"}, 0},
+		{quiz.DrawSpec{Filter: quiz.Filter{Category: "HISTORY"}}, 30},
+		{quiz.DrawSpec{Filter: quiz.Filter{Category: "History", Difficulty: "hard"}}, 10},
+		{quiz.DrawSpec{Filter: quiz.Filter{Category: "History", Difficulty: "hard", Lang: "en-GB"}}, 10},
+		{quiz.DrawSpec{Filter: quiz.Filter{Difficulty: "hard", Lang: "zh-CN"}}, 0},
+		{quiz.DrawSpec{Filter: quiz.Filter{Difficulty: "brutal"}}, 0},
+		{quiz.DrawSpec{Filter: quiz.Filter{Category: "Science"}}, 5},
+		{quiz.DrawSpec{Filter: quiz.Filter{Category: "Twice"}}, 0},
 	} {
-		if got := pool.Count(test.spec); got != test.want {
+		if got := pool.Count(test.spec.Filter); got != test.want {
 			t.Errorf("Count(%+v) = %d, want %d", test.spec, got, test.want)
 		}
 		for count := range test.want + 2 {
@@ -67,7 +67,7 @@ func TestPoolLeavesOutInvalidQuestions(t *testing.T) {
 	t.Parallel()
 	questions := numberedQuestions("a", "en", "c", quiz.Easy, 3)
 	questions[1].RightIndexes = nil
-	if n := newPool(questions).Count(quiz.DrawSpec{}); n != 2 {
+	if n := newPool(questions).Count(quiz.Filter{}); n != 2 {
 		t.Errorf("%d questions", n)
 	}
 }
@@ -76,11 +76,11 @@ func TestDrawRefusesTooFewQuestions(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
 	for spec, want := range map[quiz.DrawSpec]string{
-		{Count: 31}:                        "30 match, 31 were asked for",
-		{Count: 6, Category: "Science"}:    "5 match, 6 were asked for",
-		{Count: 1, Lang: "fr"}:             "0 match, 1 were asked for",
-		{Count: math.MaxInt, Lang: "zh"}:   "35 match",
-		{Count: 1, Difficulty: "terrible"}: "0 match",
+		{Count: 31}: "30 match, 31 were asked for",
+		{Count: 6, Filter: quiz.Filter{Category: "Science"}}:    "5 match, 6 were asked for",
+		{Count: 1, Filter: quiz.Filter{Lang: "fr"}}:             "0 match, 1 were asked for",
+		{Count: math.MaxInt, Filter: quiz.Filter{Lang: "zh"}}:   "35 match",
+		{Count: 1, Filter: quiz.Filter{Difficulty: "terrible"}}: "0 match",
 	} {
 		drawn, err := pool.Draw(spec, nil, newRand())
 		if !errors.Is(err, quiz.ErrTooFewQuestions) || !strings.Contains(err.Error(), want) || drawn != nil {
@@ -98,12 +98,11 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
 	rapid.Check(t, func(t *rapid.T) {
-		spec := quiz.DrawSpec{
+		spec := quiz.DrawSpec{Count: rapid.IntRange(1, 32).Draw(t, "count"), Filter: quiz.Filter{
 			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
 			Lang:       rapid.SampledFrom([]string{"", "en", "en-GB", "zh", "zh-CN"}).Draw(t, "lang"),
-			Difficulty: rapid.SampledFrom([]string{"", "easy", "hard"}).Draw(t, "difficulty"),
-			Count:      rapid.IntRange(1, 32).Draw(t, "count"),
-		}
+			Difficulty: rapid.SampledFrom([]string{"", "easy", "hard", "Hard"}).Draw(t, "difficulty"),
+		}}
 		seen := make(map[string]struct{})
 		for _, id := range rapid.SliceOf(rapid.StringMatching(`[abcd][0-9]`)).Draw(t, "seen") {
 			seen[id] = struct{}{}
@@ -132,7 +131,7 @@ func checkDrawn(t *rapid.T, pool *quiz.Pool, spec quiz.DrawSpec, seen map[string
 		}
 		wrongLang := spec.Lang != "" && q.Lang != spec.Lang && !strings.HasPrefix(q.Lang, spec.Lang+"-")
 		wrongCategory := spec.Category != "" && quiz.Fold(q.Category) != quiz.Fold(spec.Category)
-		wrongDifficulty := spec.Difficulty != "" && string(q.Difficulty) != spec.Difficulty
+		wrongDifficulty := spec.Difficulty != "" && !strings.EqualFold(string(q.Difficulty), spec.Difficulty)
 		hasMixedLanguages := spec.Lang == "" && q.Lang[:2] != drawn[0].Lang[:2]
 		if wrongLang || wrongCategory || wrongDifficulty || hasMixedLanguages {
 			t.Fatalf("%+v: %+v does not fit", spec, q)
@@ -145,7 +144,7 @@ func checkDrawn(t *rapid.T, pool *quiz.Pool, spec quiz.DrawSpec, seen map[string
 		t.Fatalf("%+v: a question came twice: %+v", spec, drawn)
 	}
 	if spec.Lang != "" && repeated > 0 {
-		if fresh := pool.Count(spec) - countSeen(pool, spec, seen); len(drawn)-repeated != fresh {
+		if fresh := pool.Count(spec.Filter) - countSeen(pool, spec, seen); len(drawn)-repeated != fresh {
 			t.Fatalf("%+v: %d seen questions were drawn, although %d others match", spec, repeated, fresh)
 		}
 	}
@@ -157,7 +156,7 @@ func isIn(seen map[string]struct{}) func(id string) bool {
 
 // countSeen counts the matching questions that were seen. It draws all of them.
 func countSeen(pool *quiz.Pool, spec quiz.DrawSpec, seen map[string]struct{}) int {
-	spec.Count = pool.Count(spec)
+	spec.Count = pool.Count(spec.Filter)
 	all, _ := pool.Draw(spec, nil, newRand())
 	return len(slices.DeleteFunc(all, func(q quiz.DrawnQuestion) bool {
 		_, known := seen[q.ID]

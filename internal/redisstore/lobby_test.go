@@ -13,6 +13,7 @@ import (
 
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/quiz"
 	"laststand/internal/testenv"
 )
 
@@ -36,7 +37,7 @@ func testLobby(t *testing.T, f func(test *lobbyTest)) {
 
 func (l *lobbyTest) newTicket(player string, ratingPoints float64) lobby.Ticket {
 	return lobby.Ticket{
-		ID: "t_" + player, Game: l.game, JoinedAt: epoch, BotAt: epoch + 8000, Filter: lobby.Filter{Lang: "zh-CN"},
+		ID: "t_" + player, Game: l.game, JoinedAt: epoch, BotAt: epoch + 8000, Filter: quiz.Filter{Lang: "zh-CN"},
 		Seat: match.Seat{Player: player, Nickname: "猫 \"" + player + "\"", Rating: &match.Rating{R: ratingPoints, RD: 80.25, Sigma: 0.06}},
 	}
 }

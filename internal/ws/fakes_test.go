@@ -10,7 +10,6 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/identity"
-	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
@@ -99,15 +98,15 @@ func (i *fakeIdentity) Seat(_ context.Context, _, player string) (match.Seat, er
 // "none", for which it has none. The first choice is right.
 type fakeBank struct{}
 
-func (fakeBank) Count(_ string, filter lobby.Filter) int {
+func (fakeBank) Count(_ quiz.Source, filter quiz.Filter) int {
 	if filter.Category == "none" {
 		return 0
 	}
 	return 1000
 }
 
-func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
-	questions := make([]quiz.DrawnQuestion, count)
+func (fakeBank) Draw(_ quiz.Source, spec quiz.DrawSpec, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
+	questions := make([]quiz.DrawnQuestion, spec.Count)
 	for i := range questions {
 		questions[i].Question = &quiz.Question{
 			ID: fmt.Sprint("q", i), Kind: quiz.Single, Lang: "en", Category: "test", Difficulty: quiz.Easy,

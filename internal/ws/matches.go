@@ -15,6 +15,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/quiz"
 )
 
 func (r *requests) onPing(_ context.Context, ping protocol.Ping) (outcome, error) {
@@ -31,8 +32,10 @@ func (r *requests) onDuelJoin(ctx context.Context, join protocol.DuelJoin) (outc
 	case r.claims.Role != identity.RolePlayer:
 		return outcome{}, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
 	}
-	if err := r.services.Limits.checkDuelJoin(r.playerKey(), r.addressKey()); err != nil {
-		return outcome{}, err
+	for _, limit := range []*overload.ActionLimit{r.services.Limits.EarlyForfeits, r.services.Limits.Matches} {
+		if err := limit.Check(r.playerKey(), r.addressKey()); err != nil {
+			return outcome{}, err
+		}
 	}
 	if err := r.services.LoadShedder.Check(overload.Joining); err != nil {
 		return outcome{}, err
@@ -46,7 +49,7 @@ func (r *requests) onDuelJoin(ctx context.Context, join protocol.DuelJoin) (outc
 	}
 	queued, afterReply, err := r.services.Lobby.Join(ctx, lobby.Request{
 		Game: r.game, Player: r.player, BotAfterMS: join.BotAfterMS, Address: r.address,
-		Filter: lobby.Filter{Category: join.Category, Lang: join.Lang, Difficulty: join.Difficulty},
+		Filter: quiz.Filter{Category: join.Category, Lang: join.Lang, Difficulty: join.Difficulty},
 	})
 	if err == nil {
 		afterReply = r.countMatch(afterReply)
