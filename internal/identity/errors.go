@@ -11,24 +11,24 @@ var ErrToken = errors.New("token refused")
 
 // The reasons for refusing a token.
 var (
-	ErrTokenMalformed   = fmt.Errorf("%w: malformed; it must be a JWT with kid, sub, game, role, iat and exp", ErrToken)
-	ErrTokenSignature   = fmt.Errorf("%w: wrong signature, or a key that the game does not have", ErrToken)
-	ErrTokenExpired     = fmt.Errorf("%w: expired", ErrToken)
-	ErrTokenNotYetValid = fmt.Errorf("%w: not yet valid; iat must be in seconds, and the clock of its signer may be ahead", ErrToken)
-	ErrTokenGame        = fmt.Errorf("%w: unknown game", ErrToken)
-	ErrTokenRole        = fmt.Errorf("%w: unknown role", ErrToken)
-	ErrTokenSubject     = fmt.Errorf("%w: sub must be 1 to 64 of A-Z a-z 0-9 _ . : - and not %q", ErrToken, reservedID)
-	ErrTokenPI          = fmt.Errorf("%w: pi must be %d of a-z 0-9, and only a player has one", ErrToken, piBytes)
-	ErrTokenAudience    = fmt.Errorf("%w: for another audience", ErrToken)
-	ErrTokenLifetime    = fmt.Errorf("%w: exp is too far after iat", ErrToken)
-	ErrTokenRevoked     = fmt.Errorf("%w: revoked; get a new one", ErrToken)
-	ErrUnknownGuest     = fmt.Errorf("%w: the server does not know this guest; get a token for the device again", ErrToken)
-	ErrErased           = fmt.Errorf("%w: the player has been erased", ErrToken)
+	ErrTokenMalformed   = newRefusal("malformed", ErrToken, ": malformed; it must be a JWT with kid, sub, game, role, iat and exp")
+	ErrTokenSignature   = newRefusal("signature", ErrToken, ": wrong signature, or a key that the game does not have")
+	ErrTokenExpired     = newRefusal("expired", ErrToken, ": expired")
+	ErrTokenNotYetValid = newRefusal("future", ErrToken, ": not yet valid; iat must be in seconds, and the clock of its signer may be ahead")
+	ErrTokenGame        = newRefusal("game", ErrToken, ": unknown game")
+	ErrTokenRole        = newRefusal("role", ErrToken, ": unknown role")
+	ErrTokenSubject     = newRefusal("subject", ErrToken, ": sub must be 1 to 64 of A-Z a-z 0-9 _ . : - and not %q", reservedID)
+	ErrTokenPI          = newRefusal("pi", ErrToken, ": pi must be %d of a-z 0-9, and only a player has one", piBytes)
+	ErrTokenAudience    = newRefusal("audience", ErrToken, ": for another audience")
+	ErrTokenLifetime    = newRefusal("too_long", ErrToken, ": exp is too far after iat")
+	ErrTokenRevoked     = newRefusal("revoked", ErrToken, ": revoked; get a new one")
+	ErrUnknownGuest     = newRefusal("unknown_guest", ErrToken, ": the server does not know this guest; get a token for the device again")
+	ErrErased           = newRefusal("erased", ErrToken, ": the player has been erased")
 
-	ErrTokenNoKey    = fmt.Errorf("%w; it names no key (kid)", ErrTokenMalformed)
-	ErrTokenNoExpiry = fmt.Errorf("%w; it has no exp", ErrTokenMalformed)
-	ErrTokenKey      = fmt.Errorf("%w; kid is unknown here", ErrTokenSignature)
-	ErrTokenAlg      = fmt.Errorf("%w; alg is not that of the key", ErrTokenSignature)
+	ErrTokenNoKey    = newRefusal("no_key", ErrTokenMalformed, "; it names no key (kid)")
+	ErrTokenNoExpiry = newRefusal("no_expiry", ErrTokenMalformed, "; it has no exp")
+	ErrTokenKey      = newRefusal("unknown_key", ErrTokenSignature, "; kid is unknown here")
+	ErrTokenAlg      = newRefusal("algorithm", ErrTokenSignature, "; alg is not that of the key")
 )
 
 // Other refusals, besides nickname.ErrInvalid. Their texts are for clients. The stores
@@ -43,7 +43,7 @@ var (
 	ErrNoAccount         = errors.New("the player is not linked to an account")
 	ErrNotPlayer         = errors.New("only a player can do this: the token is of another role")
 	ErrCannotSign        = errors.New("the game's keys only verify")
-	ErrBanned            = errors.New("banned from this game by its operator")
+	ErrBanned            = newRefusal("banned", nil, "banned from this game by its operator")
 	ErrAccountTaken      = errors.New("the account cannot be linked to this guest")
 	ErrNotGuest          = errors.New("only a guest can be linked to an account: this player has its own account")
 	ErrInvalidRevocation = errors.New("ban or revocation refused")
@@ -63,21 +63,36 @@ func (e *TakenError) Error() string { return ErrNicknameTaken.Error() }
 // Unwrap returns ErrNicknameTaken.
 func (e *TakenError) Unwrap() error { return ErrNicknameTaken }
 
-// refusal is a refused token: one of the reasons of this package, and a text that also names
-// the wrong value and the allowed ones.
+// refusal is why a token is refused, or a more exact description of another refusal. Its text is for
+// clients.
 type refusal struct {
-	reason error
+	label  string // in metrics
 	text   string
+	parent error // nil: none
 }
 
-func (r *refusal) Error() string { return ErrToken.Error() + ": " + r.text }
+func (r *refusal) Error() string { return r.text }
 
-// Unwrap returns the reason.
-func (r *refusal) Unwrap() error { return r.reason }
+// Unwrap returns the more general error.
+func (r *refusal) Unwrap() error { return r.parent }
 
-// refuse returns a refusal for a reason that wraps ErrToken.
-func refuse(reason error, format string, args ...any) error {
-	return &refusal{reason, fmt.Sprintf(format, args...)}
+// declaredRefusals are the refusals that newRefusal has returned.
+var declaredRefusals []*refusal
+
+// newRefusal declares a refusal. Its text follows that of the parent.
+func newRefusal(label string, parent error, format string, args ...any) *refusal {
+	text := fmt.Sprintf(format, args...)
+	if parent != nil {
+		text = parent.Error() + text
+	}
+	declared := &refusal{label, text, parent}
+	declaredRefusals = append(declaredRefusals, declared)
+	return declared
+}
+
+// refuse returns a declared refusal with a text that also names the wrong value and the allowed ones.
+func refuse(reason *refusal, format string, args ...any) error {
+	return &refusal{reason.label, ErrToken.Error() + ": " + fmt.Sprintf(format, args...), reason}
 }
 
 // refuseGame returns the refusal of a token for a game that does not exist here.

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -11,35 +10,11 @@ import (
 	"laststand/internal/nickname"
 )
 
-// refusalReason is a reason for refusing a token, with its label in metrics.
-type refusalReason struct {
-	label string
-	err   error
-}
-
-// refusalReasons are all reasons. An error may match several entries; the first one counts.
-var refusalReasons = []refusalReason{
-	{"no_key", ErrTokenNoKey}, {"unknown_key", ErrTokenKey}, {"algorithm", ErrTokenAlg}, {"signature", ErrTokenSignature},
-	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLifetime},
-	{"future", ErrTokenNotYetValid}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
-	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"unknown_guest", ErrUnknownGuest}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
-}
-
-// findReason returns the reason of a refusal, nil if the error is none.
-func findReason(err error) *refusalReason {
-	for i := range refusalReasons {
-		if errors.Is(err, refusalReasons[i].err) {
-			return &refusalReasons[i]
-		}
-	}
-	return nil
-}
-
 // newRefusalCounter registers the counter of refused tokens.
 func newRefusalCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	var labels []string
-	for _, reason := range refusalReasons {
-		labels = append(labels, reason.label)
+	for _, declared := range declaredRefusals {
+		labels = append(labels, declared.label)
 	}
 	return metric.For(r, "laststand_").CountersOf("token_refusals_total", "Tokens that this node refused, by reason.", "reason", labels...)
 }

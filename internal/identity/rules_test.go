@@ -3,6 +3,7 @@ package identity
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -125,14 +126,15 @@ func TestMintedTokensFollowTheRules(t *testing.T) {
 func TestEachRefusalHasItsOwnLabel(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, reason := range refusalReasons {
-		if found := findReason(reason.err); labels[reason.label] || found.label != reason.label {
-			t.Errorf("%v is counted as %q, want %q and no label twice", reason.err, found.label, reason.label)
+	for _, declared := range declaredRefusals {
+		found, ok := errors.AsType[*refusal](fmt.Errorf("verify: %w", declared))
+		if labels[declared.label] || !ok || found.label != declared.label {
+			t.Errorf("%v is counted as %v, want %q and no label twice", declared, found, declared.label)
 		}
-		labels[reason.label] = true
+		labels[declared.label] = true
 	}
 	for _, other := range []error{nil, errStore, ErrNotFound, ErrNotPlayer} {
-		if reason := findReason(other); reason != nil {
+		if reason, ok := errors.AsType[*refusal](other); ok {
 			t.Errorf("%v is counted as %q", other, reason.label)
 		}
 	}

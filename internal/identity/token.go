@@ -132,7 +132,7 @@ func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
 
 // countRefusal counts err by its reason if it is a refusal. It returns err.
 func (t *Tokens) countRefusal(err error) error {
-	if reason := findReason(err); reason != nil {
+	if reason, ok := errors.AsType[*refusal](err); ok {
 		t.refusals.WithLabelValues(reason.label).Inc()
 	}
 	return err
@@ -211,9 +211,6 @@ const unsupportedAlgorithmText = "signing method"
 func mapParserError(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused
-	}
-	if reason := findReason(err); reason != nil {
-		return reason.err
 	}
 	switch {
 	case strings.Contains(err.Error(), unsupportedAlgorithmText):
