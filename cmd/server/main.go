@@ -16,5 +16,5 @@ func main() {
 
 // run runs a command line and returns the exit code.
 func run(args []string, output cli.Output) int {
-	return cli.Program{Serve: serveUntilSignal, Build: currentBuild().line()}.Run(args, output)
+	return cli.Program{Serve: serveUntilSignal, Build: buildLine()}.Run(args, output)
 }

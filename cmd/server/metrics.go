@@ -1,16 +1,17 @@
 package main
 
 import (
+	"runtime"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/metric"
 	"laststand/internal/timer"
 )
 
-// registerBuildInfo adds laststand_build_info, a gauge that is always 1 and whose
-// labels describe the program.
-func registerBuildInfo(registry prometheus.Registerer, b build) {
-	labels := prometheus.Labels{"version": b.version, "go_version": b.goVersion, "revision": b.revision}
+// registerBuildInfo adds laststand_build_info.
+func registerBuildInfo(registry prometheus.Registerer) {
+	labels := prometheus.Labels{"version": version, "go_version": runtime.Version(), "revision": currentRevision()}
 	metric.For(registry, "laststand_").With(labels).GaugeFunc("build_info", "Always 1. The labels are the version, the Go version and the commit of the server.", func() float64 { return 1 })
 }
 

@@ -107,7 +107,7 @@ type metricRegistry interface {
 func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, metrics metricRegistry) (*node, error) {
 	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: timer.New(timer.Config{}), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	registerBuildInfo(n.registry, currentBuild())
+	registerBuildInfo(n.registry)
 	n.registry.MustRegister(timerMetrics{n.wheel})
 	n.taskNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: &n.taskSignal, Registry: n.registry})
 	var err error

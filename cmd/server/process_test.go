@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(70)
 		}()
-		os.Exit(cli.Program{Serve: serveBusily, Build: currentBuild().line()}.Run(os.Args[1:], cli.Output{Stdout: os.Stdout, Stderr: os.Stderr}))
+		os.Exit(cli.Program{Serve: serveBusily, Build: buildLine()}.Run(os.Args[1:], cli.Output{Stdout: os.Stdout, Stderr: os.Stderr}))
 	case "command":
 		main()
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -14,25 +15,16 @@ var version = "0.1.0"
 // build.
 var revision string
 
-// build describes the source and the Go version that the program was built from.
-type build struct {
-	version   string
-	goVersion string
-	revision  string // the commit, with "-modified" if the files differed from it; "unknown" outside a checkout
-}
-
-func currentBuild() build {
-	buildInfo, ok := debug.ReadBuildInfo()
-	if !ok {
-		buildInfo = new(debug.BuildInfo)
+// currentRevision returns the commit that the program was built from, with "-modified" if the files
+// differed from it; "unknown" outside a checkout.
+func currentRevision() string {
+	if info, ok := debug.ReadBuildInfo(); ok && revision == "" {
+		return readRevision(info)
 	}
-	return build{version: version, goVersion: runtime.Version(), revision: readRevision(buildInfo)}
+	return cmp.Or(revision, "unknown")
 }
 
 func readRevision(info *debug.BuildInfo) string {
-	if revision != "" {
-		return revision
-	}
 	revision, suffix := "unknown", ""
 	for _, setting := range info.Settings {
 		switch {
@@ -45,7 +37,7 @@ func readRevision(info *debug.BuildInfo) string {
 	return revision + suffix
 }
 
-// line describes the build for `server version`.
-func (b build) line() string {
-	return fmt.Sprintf("laststand %s (%s, revision %s)", b.version, b.goVersion, b.revision)
+// buildLine describes the build for `server version`.
+func buildLine() string {
+	return fmt.Sprintf("laststand %s (%s, revision %s)", version, runtime.Version(), currentRevision())
 }

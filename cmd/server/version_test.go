@@ -30,7 +30,7 @@ func TestTheVersionIsTheNewestReleaseOfTheChangelog(t *testing.T) {
 func TestTheVersionCommandPrintsVersionAndRevision(t *testing.T) {
 	t.Parallel()
 	code, out, stderr := command("version")
-	want := fmt.Sprintf("laststand %s (%s, revision %s)\n", version, runtime.Version(), currentBuild().revision)
+	want := fmt.Sprintf("laststand %s (%s, revision %s)\n", version, runtime.Version(), currentRevision())
 	if code != 0 || stderr != "" || out != want {
 		t.Errorf("server version ended with %d, printed %q and %q; want %q", code, out, stderr, want)
 	}
@@ -58,9 +58,8 @@ func TestHealthAndMetricsShowTheVersion(t *testing.T) {
 	if status := get(t, node.url+"/healthz", &health); status != http.StatusOK || health.Status != "ok" || health.Version != version {
 		t.Errorf("/healthz answered %d, %+v; want version %q", status, health, version)
 	}
-	b := currentBuild()
 	labels := []string{
-		fmt.Sprintf("version=%q", b.version), fmt.Sprintf("go_version=%q", b.goVersion), fmt.Sprintf("revision=%q", b.revision),
+		fmt.Sprintf("version=%q", version), fmt.Sprintf("go_version=%q", runtime.Version()), fmt.Sprintf("revision=%q", currentRevision()),
 	}
 	if value := sumMetric(t, node.opsURL, "laststand_build_info", labels...); value != 1 {
 		t.Errorf("laststand_build_info with the labels %q is %d, want 1", labels, value)
