@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -37,8 +36,8 @@ var contentTypes = map[string]string{
 type file struct {
 	body, gzipped []byte // gzipped is nil if it would not be smaller
 	contentType   string
-	etag          string
-	isImmutable   bool // true: the URL names this content and no other
+	hash, etag    string // of the content
+	isImmutable   bool   // true: the URL names this content and no other
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
@@ -101,14 +100,8 @@ func readFiles(tree fs.FS) (map[string]file, error) {
 // newFile compresses a file and gives it a strong ETag of its content.
 func newFile(body []byte, contentType string) file {
 	sum := sha256.Sum256(body)
-	etag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	return file{body: body, gzipped: compress(body), contentType: contentType, etag: etag}
-}
-
-// hash returns a hash of the content, for a URL path.
-func (f file) hash() string {
-	sum := sha256.Sum256(f.body)
-	return hex.EncodeToString(sum[:8])
+	hash := hex.EncodeToString(sum[:8])
+	return file{body: body, gzipped: compress(body), contentType: contentType, hash: hash, etag: `"` + hash + `"`}
 }
 
 func compress(body []byte) []byte {

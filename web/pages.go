@@ -101,7 +101,7 @@ func newAsset(game, name, extension string, content []byte) asset {
 	}
 	f := newFile(content, contentTypes[extension])
 	f.isImmutable = true
-	return asset{f, fmt.Sprintf("/g/%s/%s-%s%s", game, name, f.hash(), extension)}
+	return asset{f, fmt.Sprintf("/g/%s/%s-%s%s", game, name, f.hash, extension)}
 }
 
 // gamePath matches the page of a game, "/g/GAME", the link into one of its arenas,
