@@ -41,7 +41,7 @@ func (r *requests) checkArenaJoin(as string) error {
 	case string(match.SpectatorRole):
 		return r.services.LoadShedder.Check(overload.Watching)
 	case "", string(match.PlayerRole):
-		if err := r.services.Limits.checkJoin(r.playerKey(), r.addressKey()); err != nil {
+		if err := r.services.Limits.Matches.Check(r.playerKey(), r.addressKey()); err != nil {
 			return err
 		}
 	}

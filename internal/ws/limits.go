@@ -30,19 +30,6 @@ type Limits struct {
 	Matches       *overload.ActionLimit // duels and arenas that a player has joined; nil for no limit
 }
 
-// checkJoin returns an error if the player or the address may not join another match yet.
-func (l *Limits) checkJoin(player, address overload.Key) error {
-	return l.Matches.Check(player, address)
-}
-
-// checkDuelJoin is checkJoin for a duel: it also checks EarlyForfeits.
-func (l *Limits) checkDuelJoin(player, address overload.Key) error {
-	if err := l.EarlyForfeits.Check(player, address); err != nil {
-		return err
-	}
-	return l.checkJoin(player, address)
-}
-
 // The keys of the two buckets of HellosPerNode. Players in a match have their own bucket,
 // so that a flood of other hellos cannot lock them out.
 var (
@@ -64,8 +51,9 @@ func (l *Limits) checkHello(ctx context.Context, address overload.Key, isResume 
 // checkResume takes a token for a resume from one of the node's buckets. It runs after
 // the player's token was verified.
 func (l *Limits) checkResume(ctx context.Context, isPlaying bool) error {
+	key := newHelloKey
 	if isPlaying {
-		return l.HellosPerNode.Take(ctx, resumedHelloKey, 1)
+		key = resumedHelloKey
 	}
-	return l.HellosPerNode.Take(ctx, newHelloKey, 1)
+	return l.HellosPerNode.Take(ctx, key, 1)
 }

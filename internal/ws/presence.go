@@ -109,12 +109,6 @@ func (p *presence) countMatch(afterReply func()) func() {
 	}
 }
 
-// closeUnlessAllowed closes the session if its player or token is no longer allowed. It
-// returns true if the session is still allowed.
-func (p *presence) closeUnlessAllowed() bool {
-	return !p.closeRevoked(p.services.Identity.CheckActive(p.claims, p.player))
-}
-
 // closeRevoked closes the session and returns true if err is a ban or an invalid token.
 func (p *presence) closeRevoked(err error) bool {
 	switch {

@@ -1,13 +1,13 @@
 package ws
 
 import (
-	"encoding/json"
 	"net/http"
 	"sync"
 
 	"github.com/gorilla/websocket"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 	"laststand/internal/wsconn"
 )
@@ -85,14 +85,8 @@ func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason er
 	if status == http.StatusForbidden {
 		code = protocol.CodeForbidden
 	}
-	body, err := json.Marshal(map[string]any{
-		"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": reason.Error(), "code": code,
-	})
-	if err != nil {
-		return // cannot happen: strings and a number always encode
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	problem := httpserver.NewProblem(protocol.Errorf(code, "%s", reason))
+	problem.Status, problem.Title = status, http.StatusText(status)
 	w.Header().Set("Sec-Websocket-Version", "13")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the client has disconnected
+	httpserver.WriteProblem(w, problem)
 }

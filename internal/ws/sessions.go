@@ -65,7 +65,7 @@ func (s *Server) CloseReplaced(game, player string, number int64) {
 func (s *Server) Recheck() {
 	for _, se := range s.openSessions() {
 		if se.greeted.Load() {
-			se.closeUnlessAllowed()
+			se.closeRevoked(se.services.Identity.CheckActive(se.claims, se.player))
 		}
 	}
 }
