@@ -50,12 +50,6 @@ type Keys interface {
 	RetireKey(ctx context.Context, game, id string) error
 }
 
-// accessRoutes changes players and the keys that sign tokens.
-type accessRoutes struct {
-	Players Players
-	Keys    Keys
-}
-
 func (h accessRoutes) routes() []route {
 	return []route{
 		{"GET", gamePath + "/players", h.findPlayer, []string{"nickname"}, true, "Find the player of a nickname, or of one that looks like it."},

@@ -76,13 +76,6 @@ type Voided struct {
 	IsNew bool `json:"new"`
 }
 
-type boardRoutes struct {
-	Leaderboards Leaderboards
-	Corrections  Corrections
-	Days         Days
-	IsStoreDown  func(error) bool
-}
-
 func (h boardRoutes) routes() []route {
 	return []route{
 		{"GET", gamePath + "/leaderboards/verify", h.verify, nil, false, "Compare the leaderboards with the ledger: a line of JSON per difference, last `verified` or `error`."},

@@ -52,6 +52,16 @@ type api struct {
 	audit auditor
 }
 
+// The groups of routes.
+type (
+	taskRoutes       struct{ *api }
+	boardRoutes      struct{ *api } // leaderboards, results and days
+	queueRoutes      struct{ *api } // of behaviours
+	revocationRoutes struct{ *api } // and bans
+	accessRoutes     struct{ *api } // players, and the keys that sign tokens
+	webhookRoutes    struct{ *api }
+)
+
 func newAPI(config Config) *api {
 	return &api{config, newAuditor(config)}
 }
@@ -93,13 +103,8 @@ func Operations() []Operation {
 
 func (a *api) routes() []route {
 	return slices.Concat(
-		taskRoutes{a.Tasks, a.TaskActions}.routes(),
-		boardRoutes{a.Leaderboards, a.Corrections, a.Days, a.IsStoreDown}.routes(),
-		queueRoutes{a.Games, a.Queues, a.SendQueued, a.Now}.routes(),
-		a.audit.routes(),
-		revocationRoutes{a.Revocations, a.Now}.routes(),
-		accessRoutes{a.Players, a.Keys}.routes(),
-		webhookRoutes{a.Webhooks}.routes(),
+		taskRoutes{a}.routes(), boardRoutes{a}.routes(), queueRoutes{a}.routes(), a.audit.routes(),
+		revocationRoutes{a}.routes(), accessRoutes{a}.routes(), webhookRoutes{a}.routes(),
 	)
 }
 

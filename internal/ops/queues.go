@@ -49,13 +49,6 @@ const (
 	discardBatch = 1000
 )
 
-type queueRoutes struct {
-	Games      []string
-	Queues     eventq.Admin
-	SendQueued func(ctx context.Context, game string) error
-	Now        func() int64
-}
-
 func (h queueRoutes) routes() []route {
 	return []route{
 		{"GET", "/admin/v1/queues", h.list, []string{"limit", "cursor"}, false, "List the behaviour queues of all games."},

@@ -43,12 +43,6 @@ type revocationBody struct {
 	IssuedBefore int64  `json:"issued_before,omitempty"`
 }
 
-// revocationRoutes changes bans and revocations.
-type revocationRoutes struct {
-	Revocations Revocations
-	Now         func() int64
-}
-
 func (h revocationRoutes) routes() []route {
 	return []route{
 		{"GET", gamePath + "/bans", h.listBans, []string{"limit", "cursor"}, false, "List bans, newest first."},

@@ -36,11 +36,6 @@ type deadTasksBody struct {
 // deadTasksPerCall is how many tasks one request changes.
 const deadTasksPerCall = 20
 
-type taskRoutes struct {
-	Tasks       Tasks
-	TaskActions TaskActions
-}
-
 func (h taskRoutes) routes() []route {
 	return []route{
 		{"GET", tasksPath, h.listTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}, false, "List tasks, newest first, without payloads."},

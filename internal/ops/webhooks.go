@@ -15,8 +15,6 @@ type Webhooks interface {
 	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
-type webhookRoutes struct{ Webhooks Webhooks }
-
 func (h webhookRoutes) routes() []route {
 	return []route{
 		{"GET", "/admin/v1/webhooks", h.list, nil, false, "List the webhooks of all games."},
