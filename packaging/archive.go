@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// writeArchive packs the server of a target with its texts into a tar.gz.
 func (r *release) writeArchive(t target) error {
 	name := fmt.Sprintf("laststand_%s_%s_%s", r.version, t.system, t.arch)
 	files := []tarFile{{path: name + "/server", source: r.binary(t), mode: 0o755}}
@@ -26,7 +25,6 @@ func (r *release) writeArchive(t target) error {
 	})
 }
 
-// writeFile creates an artifact.
 func (r *release) writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.Create(filepath.Join(r.dist, name))
 	if err != nil {

@@ -120,7 +120,6 @@ func (r *release) moduleFolders() (map[string]string, error) {
 	return folders, nil
 }
 
-// goCommand returns what a command of Go prints in the folder of the sources.
 func (r *release) goCommand(args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr

@@ -32,7 +32,6 @@ func main() {
 	}
 }
 
-// options are the flags of the command.
 type options struct{ root, dist, version, targets string }
 
 // run builds all artifacts of a release into a new folder.
@@ -70,7 +69,6 @@ func run(o options) error {
 	return r.writeChecksums()
 }
 
-// A release is one run of the command.
 type release struct {
 	source
 	dist    string            // the folder of the artifacts
@@ -96,7 +94,6 @@ func (r *release) prepare() (err error) {
 	return err
 }
 
-// writeArtifacts writes what one target needs.
 func (r *release) writeArtifacts(t target) error {
 	if err := r.writeArchive(t); err != nil {
 		return err

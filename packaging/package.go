@@ -12,7 +12,6 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// writePackages writes the .deb and the .rpm of a target.
 func (r *release) writePackages(t target) error {
 	for _, kind := range []string{"deb", "rpm"} {
 		packager, err := nfpm.Get(kind)
@@ -78,7 +77,6 @@ func (r *release) packageContents(t target, kind string) files.Contents {
 	return append(contents, file(filepath.Join(r.root, "LICENSE"), license, 0o644))
 }
 
-// packagingFile returns the path of a file that the packages contain.
 func (r *release) packagingFile(name string) string {
 	return filepath.Join(r.root, "packaging/files", name)
 }

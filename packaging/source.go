@@ -78,7 +78,6 @@ func git(root string, args ...string) (string, error) {
 // websockets use file descriptors, and the behaviour file uses flock.
 var allTargets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
-// A target is an operating system and a processor, as Go names them.
 type target struct{ system, arch string }
 
 func (t target) String() string { return t.system + "/" + t.arch }
@@ -94,7 +93,6 @@ func parseTargets(list string) (targets []target, err error) {
 	return targets, nil
 }
 
-// binary returns the path of the server for a target.
 func (r *release) binary(t target) string {
 	return filepath.Join(r.work, t.system+"_"+t.arch, "server")
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// color is an sRGB colour: red, green, blue.
 type color [3]uint8
 
 var (
@@ -53,7 +52,6 @@ func (c color) firstTowards(end color, isGood func(color) bool) color {
 	return end
 }
 
-// distance returns how far two colours are apart.
 func (c color) distance(other color) float64 {
 	sum := 0.0
 	for i := range c {

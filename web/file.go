@@ -32,7 +32,6 @@ var contentTypes = map[string]string{
 	".txt":  "text/plain; charset=utf-8",
 }
 
-// file is a file of the page, ready to be served.
 type file struct {
 	body, gzipped []byte // gzipped is nil if it would not be smaller
 	contentType   string

@@ -77,7 +77,6 @@ func newPages(built site, games []Game) (p pages, err error) {
 	return p, err
 }
 
-// render executes one of the HTML templates.
 func (s site) render(name string, data any) (file, error) {
 	var text bytes.Buffer
 	if err := s.templates.ExecuteTemplate(&text, name, data); err != nil {
@@ -108,7 +107,6 @@ func newAsset(game, name, extension string, content []byte) asset {
 // "/g/GAME/join/CODE", and the files of its look.
 var gamePath = regexp.MustCompile(`^/g/([^/]+)(?:/join/[0-9]{6}|/(theme|logo)-[0-9a-f]{16}\.[a-z]+)?$`)
 
-// find returns the page or file at a URL path.
 func (p pages) find(path string) (file, bool) {
 	if path == "/" {
 		return p.root, true

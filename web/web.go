@@ -43,7 +43,6 @@ func Handler(games []Game) http.Handler {
 	return secured(serve(pages, built))
 }
 
-// site is the part of the page that is the same for all games.
 type site struct {
 	templates *template.Template // indexPage and gamesPage
 	files     map[string]file    // by URL path

@@ -49,7 +49,6 @@ func (n *node) newLedgerWatch() *ledgerWatch {
 	}
 }
 
-// run checks the ledger until ctx ends.
 func (w *ledgerWatch) run(ctx context.Context) error {
 	return nowAndEvery(ledgerWatchInterval, timer.LogFailures(w.log, "ledger check", w.check))(ctx)
 }

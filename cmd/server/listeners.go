@@ -105,7 +105,6 @@ func openCertificate(c *config.Config, registry prometheus.Registerer, log *slog
 	return certificate, nil
 }
 
-// serveHTTP serves until the server shuts down, with TLS if certificate is not nil.
 func serveHTTP(server *http.Server, certificate *httpserver.Certificate, l net.Listener) error {
 	if certificate == nil {
 		return server.Serve(l)
@@ -114,7 +113,6 @@ func serveHTTP(server *http.Server, certificate *httpserver.Certificate, l net.L
 	return server.ServeTLS(l, "", "")
 }
 
-// warnOfExposedOperations logs a warning if other machines can reach the operations address.
 func warnOfExposedOperations(address net.Addr, log *slog.Logger) {
 	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics needs no token and admin tokens are sent without TLS",

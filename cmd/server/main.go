@@ -14,7 +14,6 @@ func main() {
 	os.Exit(run(os.Args[1:], cli.Output{Stdout: os.Stdout, Stderr: os.Stderr}))
 }
 
-// run runs a command line and returns the exit code.
 func run(args []string, output cli.Output) int {
 	return cli.Program{Serve: serveUntilSignal, Build: buildLine()}.Run(args, output)
 }

@@ -36,7 +36,6 @@ func startTasks(log *slog.Logger, tasks ...backgroundTask) (stopAndWait func()) 
 // and for old erasures. A new day of an idle game starts at most this late.
 const maintenanceInterval = 5 * time.Second
 
-// nowAndEvery returns a task that does work now and once per interval.
 func nowAndEvery(interval time.Duration, work func(context.Context)) backgroundTask {
 	return func(ctx context.Context) error {
 		work(ctx)

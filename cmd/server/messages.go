@@ -54,13 +54,11 @@ func handleMessage[T any](n *node, kind string, handle func(T)) {
 	})
 }
 
-// sendMessage sends a message in JSON to nodes.
 func sendMessage(ctx context.Context, inbox *redisx.Inbox, nodes []string, kind string, message any) {
 	payload, _ := json.Marshal(message) // plain fields always encode
 	inbox.Send(ctx, nodes, kind, payload)
 }
 
-// aliveNodes returns the ids of the nodes that are alive.
 func (n *node) aliveNodes() []string {
 	_, alive := n.reporting.Duty()
 	return alive
@@ -85,7 +83,6 @@ type sessionReplaced struct {
 	Number int64  `json:"number"`
 }
 
-// sendSessionReplaced sends the message to the node with the earlier session.
 func (n *node) sendSessionReplaced(ctx context.Context, node, game, player string, number int64) {
 	sendMessage(ctx, n.inbox, []string{node}, kindSessionReplaced, sessionReplaced{game, player, number})
 }
@@ -134,7 +131,6 @@ func newCorrectionNotices(n *node) correctionNotices {
 	return correctionNotices{n.inbox, n.aliveNodes, n.ledger.History, &n.presence, n.wheel, n.log}
 }
 
-// announce tells the players who are connected to any node.
 func (c correctionNotices) announce(ctx context.Context, corrected matchCorrected) {
 	sendMessage(ctx, c.inbox, c.aliveNodes(), kindMatchCorrected, corrected)
 	c.notify(corrected)

@@ -9,7 +9,6 @@ import (
 	"laststand/internal/timer"
 )
 
-// registerBuildInfo adds laststand_build_info.
 func registerBuildInfo(registry prometheus.Registerer) {
 	labels := prometheus.Labels{"version": version, "go_version": runtime.Version(), "revision": currentRevision()}
 	metric.For(registry, "laststand_").With(labels).GaugeFunc("build_info", "Always 1. The labels are the version, the Go version and the commit of the server.", func() float64 { return 1 })

@@ -98,7 +98,6 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*node, error)
 // The heap in use would be no measure of it, because most of that is garbage.
 var heapLiveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
-// metricRegistry registers the metrics of all packages and serves them.
 type metricRegistry interface {
 	prometheus.Registerer
 	prometheus.Gatherer

@@ -24,7 +24,6 @@ func (n *node) operations() ops.Config {
 	}
 }
 
-// verifyAdmin returns the function that verifies an admin token and returns its subject.
 func verifyAdmin(tokens *identity.Registry) func(ctx context.Context, token string) (string, error) {
 	return func(ctx context.Context, token string) (string, error) {
 		claims, err := tokens.Verify(ctx, token)

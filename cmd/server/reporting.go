@@ -63,7 +63,6 @@ func openSink(c config.Sink, keys func() []string, clients clients) (eventq.Sink
 	return sink.OpenFile(sink.FileOptions{Path: c.Path, MaxBytes: int64(c.MaxFileMiB) << 20, Keep: c.MaxFiles, CreateLater: !c.IsConfigured()})
 }
 
-// parseWebhookKeys parses keys of webhooks, which then can sign.
 func parseWebhookKeys(keys []string) ([]webhook.Key, error) {
 	return webhook.ParseKeys(strings.Join(keys, "\n"))
 }
@@ -72,7 +71,6 @@ func parseWebhookKeys(keys []string) ([]webhook.Key, error) {
 // discarding the rest, when a server with an embedded Redis stops.
 const finalReportTimeout = 5 * time.Second
 
-// sendQueued sends the queued behaviours of all games, for at most finalReportTimeout.
 func (r *reporting) sendQueued(games []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
@@ -83,7 +81,6 @@ func (r *reporting) sendQueued(games []string) {
 	group.Wait()
 }
 
-// discardQueued discards the behaviours that are still queued, and logs their number per game.
 func (r *reporting) discardQueued(games []string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()

@@ -219,7 +219,6 @@ func (n *node) createWebhooks() {
 	})
 }
 
-// webGames returns the games with the looks of their pages.
 func (n *node) webGames() (games []web.Game, err error) {
 	for _, name := range n.config.GameNames() {
 		logo, err := n.config.ReadLogo(name)

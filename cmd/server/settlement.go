@@ -63,7 +63,6 @@ func (p settledPusher) push(ctx context.Context, settlements []match.Settlement)
 	return nil
 }
 
-// pushSettled sends their standings and rating to the sessions of a settlement.
 func pushSettled(s match.Settlement, standings map[string]map[leaderboard.Window]leaderboard.WindowStanding) {
 	for player, sub := range s.Sessions {
 		settled := protocol.Settled{Match: s.Match, Standings: make(map[string]protocol.SettledStanding)}

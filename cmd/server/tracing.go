@@ -54,7 +54,6 @@ func newTracing(ctx context.Context, n *node) (tracing, error) {
 	return tracing{tracer: provider.Tracer("laststand"), provider: provider}, nil
 }
 
-// close sends the last traces.
 func (t tracing) close() {
 	if t.provider == nil {
 		return
@@ -64,7 +63,6 @@ func (t tracing) close() {
 	_ = t.provider.Shutdown(ctx) // the exporter has counted and logged its failures
 }
 
-// endedSpans counts the spans that end.
 type endedSpans struct{ prometheus.Counter }
 
 func (endedSpans) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -97,7 +95,6 @@ func (e *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Rea
 	return nil
 }
 
-// tracedLedger traces commits of results.
 type tracedLedger struct {
 	settle.Ledger
 	tracer trace.Tracer
@@ -114,7 +111,6 @@ func (l tracedLedger) Commit(ctx context.Context, results []match.Result) ([]set
 	return committed, err
 }
 
-// tracedPoster traces attempts to deliver webhooks.
 type tracedPoster struct {
 	webhook.Poster
 	tracer trace.Tracer

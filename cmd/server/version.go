@@ -37,7 +37,6 @@ func readRevision(info *debug.BuildInfo) string {
 	return revision + suffix
 }
 
-// buildLine describes the build for `server version`.
 func buildLine() string {
 	return fmt.Sprintf("laststand %s (%s, revision %s)", version, runtime.Version(), currentRevision())
 }

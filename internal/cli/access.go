@@ -32,7 +32,6 @@ type bansCmd struct {
 	List   struct{ gameFlag } `cmd:"" help:"List the bans of a game, newest first."`
 }
 
-// banFlags are the flags that name the player of a ban.
 type banFlags struct {
 	gameFlag
 	Player string `required:"" placeholder:"ID" help:"The id of the player, or of an account of your login service."`
@@ -98,7 +97,6 @@ type tokensCmd struct {
 	} `cmd:"" help:"List revocations, newest first."`
 }
 
-// tokenOwnerFlags are the flags that select tokens of a game or of admins.
 type tokenOwnerFlags struct {
 	Game   string `placeholder:"NAME" help:"The game of the tokens."`
 	Admins bool   `help:"Admin tokens, which belong to no game."`
@@ -132,7 +130,6 @@ type playersCmd struct {
 	UnlinkAccount struct{ playerFlags } `cmd:"" help:"Unlink a guest from its account."`
 }
 
-// playerFlags are the flags of commands that act on one player of a game.
 type playerFlags struct {
 	gameFlag
 	Player string `required:"" placeholder:"ID" help:"The id of the guest, or of its account."`

@@ -117,7 +117,6 @@ func (a *adminClient) responseError(response *http.Response) error {
 	return errors.New(problem.Detail)
 }
 
-// printf prints to the standard output of the command.
 func (a *adminClient) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.output.Stdout, format, args...)
 	return err
@@ -132,7 +131,6 @@ func gamePath(game, suffix string) string {
 	return "/games/" + url.PathEscape(game) + suffix
 }
 
-// gameFlag is the flag --game of commands that act on one game.
 type gameFlag struct {
 	Game string `required:"" placeholder:"NAME" help:"The game."`
 }

@@ -105,7 +105,6 @@ func report[T any](line func(apiRequest, T) (string, error)) func(context.Contex
 	}
 }
 
-// showItems prints the items of a response as lines of JSON.
 func showItems(ctx context.Context, a *adminClient, r apiRequest) error {
 	response, err := call[struct{ Items []json.RawMessage }](ctx, a, r.method, r.path, r.body)
 	for _, item := range response.Items {
@@ -114,7 +113,6 @@ func showItems(ctx context.Context, a *adminClient, r apiRequest) error {
 	return err
 }
 
-// showIndented prints the JSON of a response.
 func showIndented(ctx context.Context, a *adminClient, r apiRequest) error {
 	response, err := call[json.RawMessage](ctx, a, r.method, r.path, r.body)
 	if err != nil {

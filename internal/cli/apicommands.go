@@ -137,7 +137,6 @@ func describePing(r apiRequest, pinged webhook.PingResult) (string, error) {
 	return fmt.Sprintf("%s: accepted with %d after %d ms", r.values["name"], pinged.Status, pinged.TookMS), nil
 }
 
-// nextBatchText returns when the server sends the next batch, for a table.
 func nextBatchText(q ops.Queue) string {
 	dueAt := max(q.DueAt, q.CoolUntil)
 	switch {
@@ -149,7 +148,6 @@ func nextBatchText(q ops.Queue) string {
 	return "in " + formatDuration(dueAt-q.AsOf)
 }
 
-// formatDropped formats how many behaviours the queue dropped, with the reasons.
 func formatDropped(counts eventq.Counts) string {
 	var sum int64
 	var reasons []string

@@ -30,7 +30,6 @@ type questionFlags struct {
 	Licence    string `placeholder:"SPDX" help:"The licence of questions without one, such as CC-BY-4.0."`
 }
 
-// read reads the questions of a file, or of standard input.
 func (s questionFlags) read(path string) (quiz.Import, error) {
 	var input io.Reader = os.Stdin
 	if path != stdio {

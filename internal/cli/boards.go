@@ -37,7 +37,6 @@ func (b *boardsVerify) Run(ctx context.Context, admin *adminClient) error {
 	return b.print(json.NewDecoder(body), admin.output)
 }
 
-// print prints lines until the final summary.
 func (b *boardsVerify) print(lines *json.Decoder, output Output) error {
 	for {
 		var line ops.VerifyLine

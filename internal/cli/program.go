@@ -19,7 +19,6 @@ type Program struct {
 	Build string                                     // version and source of the program, for `server version`
 }
 
-// commandLine is the command line, as kong parses it.
 type commandLine struct {
 	Flags
 
@@ -134,7 +133,6 @@ func (p Program) Run(args []string, output Output) int {
 	return 0
 }
 
-// refusePasswords returns an error if a URL on the command line has a password.
 func refusePasswords(command *kong.Context) error {
 	for _, part := range command.Path {
 		if part.Flag == nil || part.Resolved {

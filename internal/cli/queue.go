@@ -67,7 +67,6 @@ type webhooksCmd struct {
 	ShowKey webhooksShowKey `cmd:"" help:"Print the generated key that signs the events of a webhook."`
 }
 
-// webhookFlags are the flag and the argument that name a webhook.
 type webhookFlags struct {
 	gameFlag
 	Name string `arg:"" help:"The webhook's name in the configuration."`

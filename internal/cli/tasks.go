@@ -31,7 +31,6 @@ type taskFilter struct {
 	Topic string `placeholder:"NAME" query:"topic" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
 }
 
-// lastTaskError returns the error of the last failed try of a task, or "".
 func lastTaskError(t taskqueue.Task) string {
 	if len(t.Errors) == 0 {
 		return ""
@@ -139,7 +138,6 @@ func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, a
 	}
 }
 
-// printState prints the state of a task, and the last error of a dead task.
 func printState(t taskqueue.Task, output Output) {
 	if t.State == taskqueue.StateDead {
 		fmt.Fprintf(output.Stdout, "%s: dead: %s\n", t.ID, lastTaskError(t))

@@ -137,7 +137,6 @@ var checks = map[string]func(c *Config, text string) error{
 	"zone":     checkZone,
 }
 
-// second returns the error of a function that also returns a value.
 func second[T any](_ T, err error) error { return err }
 
 // checkRange returns an error if a number or duration is outside a range such as "1..100", or if it
@@ -160,7 +159,6 @@ func checkRange(v reflect.Value, limits string) error {
 	return nil
 }
 
-// checkOneOf returns an error if value is not in allowed.
 func checkOneOf(value string, allowed []string) error {
 	if !slices.Contains(allowed, value) {
 		return fmt.Errorf("%q is not supported; use one of %v", value, allowed)
@@ -179,7 +177,6 @@ func checkAddress(_ *Config, address string) error {
 	return nil
 }
 
-// checkPattern returns a check that a text matches a pattern.
 func checkPattern(pattern, description string) func(*Config, string) error {
 	valid := regexp.MustCompile(pattern)
 	return func(_ *Config, text string) error {

@@ -40,7 +40,6 @@ type Game struct {
 	Webhooks []Webhook `yaml:"webhooks,omitempty"`
 }
 
-// location returns the time zone of the game's days.
 func (g Game) location() *time.Location {
 	zone, err := time.LoadLocation(g.TimeZone)
 	if err != nil {
@@ -139,7 +138,6 @@ type Retention struct {
 // minMatchesDays is the minimum of MatchesDays, except 0. The ledger refuses results that are older than MatchesDays.
 const minMatchesDays = 7
 
-// ledgerRetention returns the retention in the form of the ledger.
 func (r Retention) ledgerRetention() ledger.Retention {
 	const day = 24 * time.Hour
 	return ledger.Retention{Answers: time.Duration(r.AnswersDays) * day, Matches: time.Duration(r.MatchesDays) * day}

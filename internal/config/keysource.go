@@ -22,7 +22,6 @@ type KeySource struct {
 	ledgerName string                 // if there is no file: the name of generated keys in the ledger; "": the server generates no key
 }
 
-// keySources returns the key sources of all receivers.
 func (c *Config) keySources() (sources []KeySource) {
 	for _, name := range c.GameNames() {
 		sources = append(sources, c.SinkKeys(name))

@@ -29,7 +29,6 @@ func (e *validationErrors) add(path string, err error) {
 	}
 }
 
-// join returns all errors as one error, or nil if there is none.
 func (e validationErrors) join() error { return errors.Join(e...) }
 
 // Validate returns one error with all problems of the configuration, key files, word lists and
@@ -49,7 +48,6 @@ func (c *Config) ValidateWithoutKeys() error {
 	return v.errs.join()
 }
 
-// A validation collects the errors of a configuration.
 type validation struct {
 	*Config
 	errs validationErrors

@@ -37,13 +37,11 @@ func (h arenaRoutes) postArena(r *request) (any, error) {
 	return httpserver.Response{Status: http.StatusCreated, Body: created}, nil
 }
 
-// hostedArenas is the response with a page of the arenas of a host.
 type hostedArenas struct {
 	Arenas     []protocol.HostedArena `json:"arenas"`
 	NextCursor string                 `json:"next_cursor,omitempty"`
 }
 
-// getHosted lists the arenas whose host is the subject of the token.
 func (h arenaRoutes) getHosted(r *request, page paging) (any, error) {
 	arenas, next, err := h.Arenas.ListHosted(r.Context(), r.game, r.claims.Subject, page.cursor, page.limit)
 	return hostedArenas{arenas, next}, err
@@ -87,7 +85,6 @@ const (
 	maxVoidReason = 500       // bytes
 )
 
-// newVoid is the body of postVoid.
 type newVoid struct {
 	Question *int   `json:"question" need:"true"`
 	Reason   string `json:"reason,omitempty"`
@@ -100,7 +97,6 @@ type voided struct {
 	IsNew    bool   `json:"new"`
 }
 
-// postVoid counts the match of an arena again without a question.
 func (h arenaRoutes) postVoid(r *request) (any, error) {
 	record, err := h.findArenaRecord(r)
 	if err != nil {

@@ -31,7 +31,6 @@ var (
 	servicesOnly     = access{roles: []identity.Role{identity.RoleService}, refusal: errServicesOnly}
 )
 
-// limitedBy returns the same access with a limit per subject.
 func (c access) limitedBy(rule *overload.Rule) access {
 	c.rule = rule
 	return c
@@ -81,7 +80,6 @@ func (a *api) authenticate(r *request) (identity.Claims, error) {
 	return claims, nil
 }
 
-// addressKey returns the key of the client's address for the limits.
 func (a *api) addressKey(r *request) overload.Key {
 	return overload.AddressKey(a.ClientAddress(r.Request))
 }

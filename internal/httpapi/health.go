@@ -14,7 +14,6 @@ import (
 // readinessTimeout is the time limit of each readiness check.
 const readinessTimeout = 2 * time.Second
 
-// statusRoutes shows the state of the node.
 type statusRoutes struct {
 	*api
 	readiness singleflight.Group // makes concurrent requests share one run of the readiness checks

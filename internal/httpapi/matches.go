@@ -75,12 +75,10 @@ func (h boardRoutes) getMatch(r *request, page paging) (any, error) {
 	return r.cacheable(body, err)
 }
 
-// ownAnswers is the response with the answers of a player in a settled match.
 type ownAnswers struct {
 	Questions []ownAnswer `json:"questions"`
 }
 
-// ownAnswer is a revealed question and what the player answered.
 type ownAnswer struct {
 	Question    int             `json:"question"`
 	Text        string          `json:"text"`

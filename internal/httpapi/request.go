@@ -28,7 +28,6 @@ type request struct {
 // the error is not nil, the response does not count.
 type handler func(*request) (response any, err error)
 
-// withBody returns a handler that decodes the JSON body and then calls handle.
 func withBody[Body any](maxBytes int64, handle func(*request, *Body) (any, error)) handler {
 	return func(r *request) (any, error) {
 		var body Body
@@ -88,7 +87,6 @@ func readPaging(query url.Values, maxLimit int) (paging, error) {
 // offsetPrefix marks a cursor that is an offset into a list that never changes.
 const offsetPrefix = "o"
 
-// offsetCursor returns the cursor of the page that starts at index n.
 func offsetCursor(n int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(offsetPrefix + strconv.Itoa(n)))
 }

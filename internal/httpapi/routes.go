@@ -100,7 +100,6 @@ func (a *api) routes() []route {
 	}
 }
 
-// contract returns a handler that serves a file of the wire contract.
 func contract(content []byte) handler {
 	return func(*request) (any, error) {
 		return httpserver.Raw{ContentType: yamlType, Content: content}, nil

@@ -188,7 +188,6 @@ func (s *concurrencySlot) release() {
 // seconds of a core. A game has one at a time, so it cannot delay the others for long.
 const maxReports = 4
 
-// reportSlots limits concurrent reports.
 type reportSlots struct {
 	node  chan struct{}            // full while the node computes maxReports
 	games map[string]chan struct{} // full while the node computes a report of the game

@@ -29,7 +29,6 @@ type tasksBody struct {
 	Tasks [taskqueue.MaxPerCall + 1]json.RawMessage `json:"tasks" need:"true"`
 }
 
-// enqueueResponse lists the accepted tasks in the order of the call.
 type enqueueResponse struct {
 	Tasks []taskqueue.Accepted `json:"tasks"`
 }

@@ -139,7 +139,6 @@ func (d *Listener) addToAddress(conn *countedConn, address netip.Addr) bool {
 	return true
 }
 
-// remove stops counting a connection. Further calls do nothing.
 func (d *Listener) remove(conn *countedConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -105,7 +105,6 @@ type TokenRules struct {
 // Audience.
 const ServerAudience = "laststand"
 
-// checkAudience returns an error if the game does not accept a token with this claim aud.
 func (r TokenRules) checkAudience(aud []string, game string) error {
 	if r.isForAudience(aud, game) {
 		return nil
@@ -124,7 +123,6 @@ func (r TokenRules) checkAudience(aud []string, game string) error {
 	return refuse(ErrTokenAudience, "aud %s %q, the value of games.%s.token_audience", verb, r.Audience, game)
 }
 
-// checkLifetime returns an error if the game does not accept tokens with this lifetime.
 func (r TokenRules) checkLifetime(ttl time.Duration, game string) error {
 	if r.MaxTTL == 0 || ttl <= r.MaxTTL {
 		return nil
@@ -132,7 +130,6 @@ func (r TokenRules) checkLifetime(ttl time.Duration, game string) error {
 	return refuse(ErrTokenLifetime, "exp is %v after iat; games.%s.max_token_ttl allows %v", ttl, game, r.MaxTTL)
 }
 
-// isForAudience returns true if the game accepts a token with this claim aud.
 func (r TokenRules) isForAudience(aud []string, game string) bool {
 	if r.Audience != "" {
 		return slices.Contains(aud, r.Audience)

@@ -85,7 +85,6 @@ func (r *Registry) findOrCreateGuestWithIssueTime(ctx context.Context, request G
 	}
 }
 
-// findOrCreateGuest finds or creates the player of a device.
 func (r *Registry) findOrCreateGuest(ctx context.Context, request GuestRequest) (_ Player, created bool, err error) {
 	deviceHash := hashDevice(request.Game, request.Device)
 	known, err := r.Devices.Guest(ctx, request.Game, deviceHash) // most requests are from known devices

@@ -48,7 +48,6 @@ func ReadKey(id, alg string, file []byte) (Key, error) {
 	return k, err
 }
 
-// generateKey generates an HS256 key with a random id and secret.
 func generateKey() Key {
 	secret := make([]byte, minSecretBytes)
 	rand.Read(secret) // never fails
@@ -118,7 +117,6 @@ func isPublicKeyDER(der []byte) bool {
 	return err == nil
 }
 
-// parsePEM parses the secret of an EdDSA key.
 func (k Key) parsePEM() (parsedKey, error) {
 	block, rest := pem.Decode(k.Secret)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
@@ -194,7 +192,6 @@ func loadStoredKeys(ctx context.Context, game string, store Keys) ([]Key, error)
 	return keys, err
 }
 
-// parseAndAdd parses keys and appends them to the game's.
 func (r keyring) parseAndAdd(game string, keys []Key) error {
 	for _, key := range keys {
 		parsed, err := key.parse()

@@ -10,7 +10,6 @@ import (
 	"laststand/internal/nickname"
 )
 
-// newRefusalCounter registers the counter of refused tokens.
 func newRefusalCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	var labels []string
 	for _, declared := range declaredRefusals {
@@ -42,7 +41,6 @@ func (m *revocationMetrics) setCounts(counts map[RevocationKind]int) {
 	}
 }
 
-// nameMetrics counts what happens to the views of all games.
 type nameMetrics struct {
 	builds    *prometheus.CounterVec // by game and reason
 	snapshots *prometheus.CounterVec // by outcome
@@ -86,7 +84,6 @@ func (v *nameView) register(factory metric.Factory) {
 	gauge("false_positive_ratio", falsePositives, prometheus.Labels{"by": "estimated"}, (*nickname.Filter).EstimatedFalsePositiveRate)
 }
 
-// nicknameMetrics count refused nicknames and failed suggestions.
 type nicknameMetrics struct {
 	refusals          *prometheus.CounterVec // by game and reason
 	failedSuggestions *prometheus.CounterVec // failures, by game and reason

@@ -130,7 +130,6 @@ func (v *nameView) activate() {
 	v.building, v.outdated = nil, ""
 }
 
-// markOutdated says that the active filter may lack names, and why.
 func (v *nameView) markOutdated(cause string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

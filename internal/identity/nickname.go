@@ -81,7 +81,6 @@ func (r *Registry) finishRename(ctx context.Context, game string, name nickname.
 	return name.Display, nil
 }
 
-// nicknames checks and suggests nicknames.
 type nicknames struct {
 	Config
 	views      map[string]*nameView // by game

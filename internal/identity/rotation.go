@@ -82,7 +82,6 @@ func (t *Tokens) hasConfiguredKeys(game string) bool {
 	return len(t.configured[game]) > 0
 }
 
-// reload reads the stored keys again.
 func (t *Tokens) reload(ctx context.Context) error {
 	t.changeMu.Lock()
 	defer t.changeMu.Unlock()

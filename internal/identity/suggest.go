@@ -45,7 +45,6 @@ func (n *nicknames) suggest(ctx context.Context, game string, requested nickname
 	return nil, nil
 }
 
-// suggester draws different nicknames for one reply.
 type suggester struct {
 	requested nickname.Name
 	lang      string
@@ -185,7 +184,6 @@ func (n *nicknames) isHeldForOthers(ctx context.Context, game string, name nickn
 	return n.Reservations != nil && n.Tokens.now() < n.holdsUntil.Load() && n.belongsToOthers(ctx, game, name, requester, n.Reservations.HeldFor)
 }
 
-// belongsToOthers returns true if find returns another requester for a nickname.
 func (n *nicknames) belongsToOthers(
 	ctx context.Context, game string, name nickname.Name, requester Requester, find func(ctx context.Context, game, skeleton string) (string, error),
 ) bool {

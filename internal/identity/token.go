@@ -113,7 +113,6 @@ func (t *Tokens) Mint(claims Claims, ttl time.Duration) (token string, expiresAt
 	return token, exp.UnixMilli(), nil
 }
 
-// guestTTL returns how long the tokens of a game's guests are valid.
 func (t *Tokens) guestTTL(game string) time.Duration {
 	if maxTTL := t.config.Rules[game].MaxTTL; maxTTL != 0 {
 		return min(GuestTTL, maxTTL)

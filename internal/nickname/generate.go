@@ -29,7 +29,6 @@ func Generate(lang string, rng *rand.Rand) Name {
 	return mustParse(adjective + animal + nameSeparator + randomString(rng, generatedLength))
 }
 
-// wordListFor returns the words from which names in a language are generated.
 func wordListFor(lang string) wordList {
 	if strings.HasPrefix(strings.ToLower(lang), "zh") {
 		return chinese

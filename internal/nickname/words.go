@@ -124,7 +124,6 @@ func (w *Words) addList(list WordList, reason reason) (errs []error) {
 	return errs
 }
 
-// addWord adds a refused word, with stars or without.
 func (w *Words) addWord(word string, reason reason) error {
 	forms := w.blockedWords
 	inner, isStarred := strings.CutPrefix(word, "*")
@@ -150,7 +149,6 @@ func (w *Words) addWord(word string, reason reason) error {
 	return nil
 }
 
-// addAllowed adds an allowed word or phrase.
 func (w *Words) addAllowed(word string) error {
 	form, err := listForm(word)
 	if _, letters := wordsFrom(word); isCode(letters) {

@@ -46,7 +46,6 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// api has the routes of the operators' listener.
 type api struct {
 	Config
 	audit auditor

@@ -28,7 +28,6 @@ type Ban struct {
 	ExpiresAt int64  `json:"expires_at,omitempty"` // absent: never
 }
 
-// viewOf returns a ban or revocation as the admin API shows it.
 func viewOf(r identity.Revocation) any {
 	if r.Kind == identity.KindBan {
 		return Ban{r.ID, r.Reason, r.SetBy, r.ChangedAt, r.EndsAt}
@@ -69,7 +68,6 @@ func (h revocationRoutes) listRevocations(r *request) (any, error) {
 	return h.list(r, "revocations", kind)
 }
 
-// list returns a page of the current bans or revocations.
 func (h revocationRoutes) list(r *request, key string, kind identity.RevocationKind) (any, error) {
 	before := int64(0)
 	if cursor := r.query.Get("cursor"); cursor != "" {

@@ -159,14 +159,12 @@ func (s *Shedder) Run(ctx context.Context) error {
 	return nil
 }
 
-// updateLimits adapts the limit of duel players and the rate of hellos.
 func (s *Shedder) updateLimits() {
 	lag, busy := s.duels.readLag()/s.duels.maxLag, s.ReadBusy()
 	s.hellos.adaptRate(lag >= 1 || lag >= 0.5 && busy >= highBusy)
 	s.duels.set(s.duels.controller.update(lag, busy, s.CountDuelPlayers()))
 }
 
-// update computes the level.
 func (s *Shedder) update() {
 	level := 0
 	for i := range s.signals {

@@ -10,7 +10,6 @@ import (
 // maxLevel is the highest load level; the lowest is 0.
 const maxLevel = 5
 
-// signal is one measure of a node's load.
 type signal struct {
 	name       string            // label of the metric
 	read       func() float64    // returns the current value; called once a second

@@ -76,7 +76,6 @@ type fastEncoder interface {
 
 var _, _, _ fastEncoder = Answered{}, AnswerSeen{}, Own{}
 
-// appendData appends a message of this package as JSON to dst.
 func appendData(dst []byte, data any) []byte {
 	if message, ok := data.(fastEncoder); ok {
 		return message.appendJSON(dst)

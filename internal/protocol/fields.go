@@ -8,7 +8,6 @@ import (
 	"sync"
 )
 
-// fieldName returns the last part of a dotted path, the name of the field itself.
 func fieldName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // fieldRule is what checkFields must know of one field of a message.

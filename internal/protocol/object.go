@@ -10,7 +10,6 @@ import (
 // frame and its data.
 type object []member
 
-// member is one name and value of a JSON object.
 type member struct {
 	name  []byte // unescaped, without quotes
 	value json.RawMessage
@@ -55,7 +54,6 @@ func skipBlanks(raw []byte) []byte {
 	return raw
 }
 
-// isBlank returns true for JSON whitespace.
 func isBlank(char byte) bool { return char == ' ' || char == '\t' || char == '\r' || char == '\n' }
 
 // valueEnd returns the length of the JSON value at the start of raw, which must be valid.

@@ -69,7 +69,6 @@ func invalidAnswer(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalidAnswer, fmt.Sprintf(format, args...))
 }
 
-// checkFields returns an error unless this field is set and no other.
 func (a *AnswerValue) checkFields(field string) error {
 	value := string(bytes.TrimSpace(a.Value))
 	for _, f := range []struct {

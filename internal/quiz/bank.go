@@ -103,7 +103,6 @@ func CheckBank(bank *Bank) []BankFinding {
 	return findings
 }
 
-// textIndex finds questions by language and folded text.
 type textIndex map[string][]indexEntry
 
 type indexEntry struct {
@@ -156,7 +155,6 @@ func answerKeys(q *Question) []string {
 	return []string{strings.Join(foldAll(right), "\n")}
 }
 
-// foldAll returns the texts folded and sorted.
 func foldAll(texts []string) []string {
 	folded := make([]string, len(texts))
 	for i, text := range texts {

@@ -65,7 +65,6 @@ func (g *giftReader) readLine(line string) {
 	}
 }
 
-// endBlock adds the question of the block, or skips it, and starts a new block.
 func (g *giftReader) endBlock() {
 	text := strings.Join(g.blockLines, "\n")
 	g.blockLines = g.blockLines[:0]
@@ -96,7 +95,6 @@ func lastGIFTCategory(path string) string {
 	return ""
 }
 
-// giftFormat is the markup of a text.
 type giftFormat string
 
 const (

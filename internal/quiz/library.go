@@ -126,7 +126,6 @@ func (l *Library) load(ctx context.Context) (map[Source]*Pool, error) {
 	return pools, errors.Join(errs...)
 }
 
-// loadAll loads the banks that a setting of a game names.
 func (l *Library) loadAll(ctx context.Context, game, setting string, names []string) (banks []*Bank, err error) {
 	for _, name := range names {
 		bank, loadErr := LoadBank(ctx, l.store, name)

@@ -67,7 +67,6 @@ func (imp *importer) readJSON(data []byte) error {
 	return nil
 }
 
-// jsonItem is one element of the list in a JSON input.
 type jsonItem struct {
 	line int // number of its first line, from 1
 	raw  json.RawMessage

@@ -72,7 +72,6 @@ func (f Filter) poolKey() poolKey {
 	return poolKey{Fold(f.Category), strings.ToLower(f.Lang), Difficulty(strings.ToLower(f.Difficulty))}
 }
 
-// poolKeys returns the keys of all lists that contain a question.
 func poolKeys(q *Question) []poolKey {
 	var keys []poolKey
 	category := Fold(q.Category)

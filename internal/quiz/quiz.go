@@ -181,8 +181,6 @@ func (q *Question) findOrder(known *Question) (order []int, ok bool) {
 	return order, true
 }
 
-// equalExceptChoices reports whether two questions are equal in everything
-// except their choices.
 func (q *Question) equalExceptChoices(other *Question) bool {
 	x, y := *q, *other
 	x.Choices, x.RightIndexes, y.Choices, y.RightIndexes = nil, nil, nil, nil

@@ -18,7 +18,6 @@ const (
 	triviaLicence = "CC-BY-SA-4.0"
 )
 
-// triviaItem is one question of the Open Trivia Database.
 type triviaItem struct {
 	Type       string   `json:"type"`
 	Difficulty string   `json:"difficulty"`

@@ -56,7 +56,6 @@ func (d *Dispatcher) Ping(ctx context.Context, game, name string) (PingResult, e
 	return result, nil
 }
 
-// pingData is the data of webhook.ping.
 type pingData struct {
 	Game     string `json:"game"`
 	Endpoint string `json:"endpoint"`
@@ -82,7 +81,6 @@ func (d *Dispatcher) Disable(ctx context.Context, game, name, reason string) (St
 	return d.change(ctx, game, name, func(endpoint *endpointState) error { return d.disableEndpoint(ctx, endpoint, reason) })
 }
 
-// change changes an endpoint and returns its new status.
 func (d *Dispatcher) change(ctx context.Context, game, name string, apply func(*endpointState) error) (Status, error) {
 	endpoint, err := d.Registry.find(game, name)
 	if err == nil {

@@ -89,7 +89,6 @@ func (d *Dispatcher) deliveryResult(ctx context.Context, endpoint *endpointState
 	return reply.Err
 }
 
-// disableGoneEndpoint disables an endpoint that has replied with status 410 Gone.
 func (d *Dispatcher) disableGoneEndpoint(ctx context.Context, endpoint *endpointState, cause error) error {
 	if err := d.disableEndpoint(ctx, endpoint, cause.Error()); err != nil {
 		return fmt.Errorf("%w, and it could not be disabled: %w", cause, err)
@@ -98,7 +97,6 @@ func (d *Dispatcher) disableGoneEndpoint(ctx context.Context, endpoint *endpoint
 	return taskqueue.Permanent(cause)
 }
 
-// isThrottled returns true if the endpoint asks for a pause.
 func (r Reply) isThrottled() bool {
 	return r.RetryAfter > 0 || r.Status == statusTooManyRequests || r.Status == statusUnavailable
 }

@@ -31,7 +31,6 @@ type event struct {
 	data                     func(limit int) any // returns the data with at most limit entries in each list
 }
 
-// message returns the event as the message that all endpoints get.
 func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
 
 // body returns the JSON body, with lists as long as the size limit of a task allows.
@@ -109,7 +108,6 @@ func settledMatchData(result *match.Result) func(limit int) any {
 	}
 }
 
-// dayData is the data of day.sealed.
 type dayData struct {
 	Game   string           `json:"game"`
 	Date   string           `json:"date"`
@@ -125,7 +123,6 @@ type dayLeaderboard struct {
 	Entries []leaderboard.Entry `json:"entries"`
 }
 
-// truncated returns the day with at most limit entries on each leaderboard.
 func (day dayData) truncated(limit int) any {
 	boards := make([]dayLeaderboard, len(day.Boards))
 	for i, board := range day.Boards {

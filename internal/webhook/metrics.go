@@ -29,7 +29,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// initEndpoint creates the time series of an endpoint with zero values.
 func (m *metrics) initEndpoint(endpoint *endpointState) {
 	m.drops.WithLabelValues(endpoint.Game, endpoint.Name, reasonDisabled)
 	m.seconds.WithLabelValues(endpoint.Game, endpoint.Name)

@@ -125,7 +125,6 @@ func (registry *Registry) deliveries(event event) (tasks []taskqueue.NewTask) {
 	return tasks
 }
 
-// hasSubscriber returns true if an endpoint of the game subscribes to a type of events.
 func (registry *Registry) hasSubscriber(eventType, game string) bool {
 	return slices.ContainsFunc(registry.byGame[game], func(endpoint *endpointState) bool { return endpoint.isSubscribedTo(eventType) })
 }
@@ -139,7 +138,6 @@ func (registry *Registry) find(game, name string) (*endpointState, error) {
 	return endpoint, nil
 }
 
-// endpoints returns all endpoints, sorted by game.
 func (registry *Registry) endpoints() (endpoints []*endpointState) {
 	for _, game := range slices.Sorted(maps.Keys(registry.byGame)) {
 		endpoints = append(endpoints, registry.byGame[game]...)
@@ -149,7 +147,6 @@ func (registry *Registry) endpoints() (endpoints []*endpointState) {
 
 const maxAttempts = 36 // per delivery; with the delays of deliveryBackoff they take about 3 days, at most 6
 
-// endpointState is an endpoint with its state at this node.
 type endpointState struct {
 	Endpoint
 	*throttle

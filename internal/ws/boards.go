@@ -14,7 +14,6 @@ import (
 // maxBoards is how many boards one session can watch.
 const maxBoards = 8
 
-// boardKey identifies a board that a session watches.
 type boardKey struct {
 	window leaderboard.Window
 	order  leaderboard.Order

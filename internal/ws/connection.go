@@ -45,7 +45,6 @@ func (c *connection) reply(req request, messageType string, data any) {
 	c.outbox.reply(protocol.EncodeReply(req.ID, messageType, data))
 }
 
-// startWriter starts a goroutine that writes the queued frames and then ends.
 func (c *connection) startWriter() {
 	go c.writeQueued() // release waits for it
 }
@@ -105,7 +104,6 @@ func (c *connection) abort() {
 	}
 }
 
-// closeForDrain closes the session because the node stops.
 func (c *connection) closeForDrain() {
 	c.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
 }

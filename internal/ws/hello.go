@@ -58,7 +58,6 @@ func (a *admission) admit(ctx context.Context, req request, hello protocol.Hello
 	return nil
 }
 
-// closeRefused closes a session whose hello failed with err.
 func (a *admission) closeRefused(err error) {
 	var refusal *protocol.Error
 	switch {

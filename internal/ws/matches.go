@@ -179,12 +179,10 @@ func (r *requests) leaveMatch(ctx context.Context, matchID string) (isEarlyForfe
 	return status.Running && r.services.Engine.HasForfeitedEarly(matchID, r.player), nil
 }
 
-// drainingError returns the error reply to a join at a node that is draining.
 func drainingError() error {
 	return protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is draining; reconnect to another node")
 }
 
-// isNumberOrText returns true if a JSON value is a number or a string.
 func isNumberOrText(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }

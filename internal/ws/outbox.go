@@ -41,7 +41,6 @@ type heldPush struct {
 	frame []byte
 }
 
-// init makes the outbox ready for use.
 func (o *outbox) init(startWriter, onFull func()) {
 	o.startWriter, o.onFull = startWriter, onFull
 	o.changed.L = &o.mu
@@ -100,7 +99,6 @@ func (o *outbox) release() (mustWrite bool) {
 	return mustWrite
 }
 
-// dropHeld drops the held pushes with a tag.
 func (o *outbox) dropHeld(tag string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

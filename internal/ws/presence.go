@@ -39,10 +39,8 @@ type presence struct {
 
 var _ match.Subscriber = (*presence)(nil)
 
-// addressKey returns the client's address as a key of the limits.
 func (p *presence) addressKey() overload.Key { return overload.AddressKey(p.address) }
 
-// playerKey returns the player as a key of the limits.
 func (p *presence) playerKey() overload.Key { return overload.ObjectKey(p.game, p.player) }
 
 // Push queues pushes of a match for the client. It does not block.
@@ -92,7 +90,6 @@ func (p *presence) startVisit() {
 	}
 }
 
-// countAction counts one action of the player against a limit.
 func (p *presence) countAction(actionLimit *overload.ActionLimit) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.services.callTimeout)
 	defer cancel()

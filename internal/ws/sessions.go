@@ -29,7 +29,6 @@ func (s *Server) register(se *session) (code int, reason string) {
 	return 0, ""
 }
 
-// removeSession removes a session that has ended.
 func (s *Server) removeSession(se *session) {
 	s.places.Release(&se.admission.place)
 	s.mu.Lock()
@@ -39,7 +38,6 @@ func (s *Server) removeSession(se *session) {
 	s.runningSessions.Done()
 }
 
-// openSessions returns all registered sessions.
 func (s *Server) openSessions() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
