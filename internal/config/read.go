@@ -107,10 +107,10 @@ func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value) {
 	isSection := node.Kind == yaml.MappingNode && v.Type() != reflect.TypeFor[DryRun]()
 	switch {
 	case isSection && v.Kind() == reflect.Struct:
-		d.decodeSection(node, path, v)
-	case isSection && v.Kind() == reflect.Map:
+		d.decodeKeys(node, path, v, make(map[string]bool))
+	case isSection && v.Kind() == reflect.Map: // of games
 		v.Set(reflect.MakeMap(v.Type()))
-		d.decodeSection(node, path, v)
+		d.decodeKeys(node, path, v, make(map[string]bool))
 	case node.Kind == yaml.SequenceNode && v.Kind() == reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
 		for i, element := range node.Content {
@@ -119,11 +119,6 @@ func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value) {
 	default:
 		d.decodeValue(node, path, v)
 	}
-}
-
-// decodeSection decodes the keys of a section into a struct, or into the map of games.
-func (d *decoder) decodeSection(node *yaml.Node, path string, v reflect.Value) {
-	d.decodeKeys(node, path, v, make(map[string]bool))
 }
 
 // decodeKeys decodes the keys of a section that are not set yet: first its own, then those of

@@ -29,11 +29,7 @@ func ParseOrigin(text string) (string, error) {
 // normalizeHost returns a host in lower case, without the default port of the
 // scheme.
 func normalizeHost(scheme, host string) string {
-	host = strings.ToLower(host)
-	if scheme == "https" {
-		return strings.TrimSuffix(host, ":443")
-	}
-	return strings.TrimSuffix(host, ":80")
+	return strings.TrimSuffix(strings.ToLower(host), map[string]string{"http": ":80", "https": ":443"}[scheme])
 }
 
 // Origins decides which web pages may call the server: those of the server's own origin,

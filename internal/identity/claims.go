@@ -2,6 +2,7 @@ package identity
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (c Claims) validate() error {
 	if !ValidID(c.Subject) || c.Subject == reservedID {
 		return ErrTokenSubject
 	}
-	if c.PI != "" && (c.Role != RolePlayer || !validPI(c.PI)) {
+	if c.PI != "" && (c.Role != RolePlayer || !piPattern.MatchString(c.PI)) {
 		return ErrTokenPI
 	}
 	return nil
@@ -71,27 +72,16 @@ const maxIDBytes = 64
 // reservedID is the path segment for the calling player. No player may have it as id.
 const reservedID = "me"
 
-// ValidID reports whether s is an id of the wire contract: 1 to 64 of
+// idCharacters are the characters of ids.
+const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-"
+
+// ValidID reports whether a text is an id of the wire contract: 1 to 64 of
 // A-Z a-z 0-9 _ . : -
 func ValidID(id string) bool {
-	return id != "" && len(id) <= maxIDBytes && !strings.ContainsFunc(id, func(c rune) bool {
-		return !isAlphanumeric(c) && !strings.ContainsRune("_.:-", c)
-	})
+	return id != "" && len(id) <= maxIDBytes && strings.Trim(id, idCharacters) == ""
 }
 
-// piBytes is the length of an id of the NPPA.
-const piBytes = 38
-
-// validPI reports whether s has the form of an id of the NPPA: 38 of a-z 0-9.
-func validPI(pi string) bool {
-	return len(pi) == piBytes && !strings.ContainsFunc(pi, func(c rune) bool {
-		return !isAlphanumeric(c) || 'A' <= c && c <= 'Z'
-	})
-}
-
-func isAlphanumeric(char rune) bool {
-	return 'a' <= char && char <= 'z' || 'A' <= char && char <= 'Z' || '0' <= char && char <= '9'
-}
+var piPattern = regexp.MustCompile(`^[a-z0-9]{38}$`) // an id of the NPPA
 
 // TokenRules are a game's rules for tokens besides the signature.
 type TokenRules struct {

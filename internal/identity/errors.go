@@ -18,7 +18,7 @@ var (
 	ErrTokenGame        = newRefusal("game", ErrToken, ": unknown game")
 	ErrTokenRole        = newRefusal("role", ErrToken, ": unknown role")
 	ErrTokenSubject     = newRefusal("subject", ErrToken, ": sub must be 1 to 64 of A-Z a-z 0-9 _ . : - and not %q", reservedID)
-	ErrTokenPI          = newRefusal("pi", ErrToken, ": pi must be %d of a-z 0-9, and only a player has one", piBytes)
+	ErrTokenPI          = newRefusal("pi", ErrToken, ": pi must be 38 of a-z 0-9, and only a player has one")
 	ErrTokenAudience    = newRefusal("audience", ErrToken, ": for another audience")
 	ErrTokenLifetime    = newRefusal("too_long", ErrToken, ": exp is too far after iat")
 	ErrTokenRevoked     = newRefusal("revoked", ErrToken, ": revoked; get a new one")

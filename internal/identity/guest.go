@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 
 	"laststand/internal/protocol"
 )
+
+var devicePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{22,64}$`)
 
 // GuestRequest asks for the player of a device.
 type GuestRequest struct {
@@ -49,7 +51,7 @@ func (r *Registry) Guest(ctx context.Context, request GuestRequest) (Guest, erro
 	if !r.keys().has(request.Game) {
 		return Guest{}, ErrNoGame
 	}
-	if !validDevice(request.Device) {
+	if !devicePattern.MatchString(request.Device) {
 		return Guest{}, ErrBadDevice
 	}
 	if _, err := r.keys().signingKey(request.Game, r.now()); err != nil {
@@ -140,9 +142,9 @@ type DeviceChange struct {
 // ErrWrongDevice if OldSecret is not the guest's.
 func (r *Registry) RotateDevice(ctx context.Context, change DeviceChange) error {
 	switch {
-	case !validDevice(change.OldSecret):
+	case !devicePattern.MatchString(change.OldSecret):
 		return ErrBadDevice
-	case !validDevice(change.NewSecret):
+	case !devicePattern.MatchString(change.NewSecret):
 		return fmt.Errorf("%w: so must new_device", ErrBadDevice)
 	case change.OldSecret == change.NewSecret:
 		return fmt.Errorf("%w: new_device must be another one", ErrBadDevice)
@@ -160,12 +162,6 @@ func (r *Registry) ResetDevice(ctx context.Context, game, id string) (player, de
 		return "", "", err
 	}
 	return player, device, nil
-}
-
-func validDevice(device string) bool {
-	return len(device) >= 22 && len(device) <= 64 && !strings.ContainsFunc(device, func(c rune) bool {
-		return !isAlphanumeric(c) && c != '_' && c != '-'
-	})
 }
 
 // hashDevice returns the hash that the ledger stores instead of a device secret. Secrets
