@@ -114,6 +114,15 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// shorten cuts a client's text to 40 characters, for error messages.
+func shorten(text string) string {
+	const maxRunes = 40
+	if runes := []rune(text); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
+	}
+	return text
+}
+
 // RetryAfter is Errorf with the time in ms after which the client should try again.
 func RetryAfter(code Code, ms int64, format string, args ...any) *Error {
 	refusal := Errorf(code, format, args...)

@@ -8,8 +8,6 @@ import (
 	"sync"
 )
 
-func fieldName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
-
 // fieldRule is what checkFields must know of one field of a message.
 type fieldRule struct {
 	objectType reflect.Type // struct type of the field's objects; nil if it contains no objects

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // Version is the contract's version, which the server sends in welcome.
@@ -83,7 +84,7 @@ func (r Request) Decode(message any) error {
 	}
 	if err := json.Unmarshal(data, message); err != nil {
 		if typeError, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", fieldName(typeError.Field), shorten(r.Type), typeError.Value)
+			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", typeError.Field[strings.LastIndexByte(typeError.Field, '.')+1:], shorten(r.Type), typeError.Value)
 		}
 		return Errorf(CodeBadRequest, "data of %s cannot be read", shorten(r.Type))
 	}
@@ -97,15 +98,6 @@ func readID(raw json.RawMessage) (int64, error) {
 		return 0, Errorf(CodeBadRequest, "a request needs an id: a whole number from 0 to %d", int64(MaxID))
 	}
 	return int64(n), nil
-}
-
-// shorten cuts a client's text to 40 characters, for error messages.
-func shorten(text string) string {
-	const maxRunes = 40
-	if runes := []rune(text); len(runes) > maxRunes {
-		return string(runes[:maxRunes]) + "…"
-	}
-	return text
 }
 
 // decodePlain decodes an answer of the usual form. encoding/json takes five times as long
