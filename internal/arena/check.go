@@ -10,14 +10,15 @@ import (
 	"laststand/internal/protocol"
 )
 
+// arenaModes are the modes of arenas.
+var arenaModes = []match.Mode{match.Buzzer, match.Survival, match.Race}
+
 // Limits of the body of a request to create an arena.
 const (
 	maxNameRunes = 64 // characters
 	minTeams     = 2
 	maxTeams     = 64
 	maxQuestions = 100
-	minLimitMS   = 1000
-	maxLimitMS   = 600_000
 	minPlayers   = 2
 	maxReadingMS = 60_000
 )
@@ -61,11 +62,6 @@ func checkBody(body protocol.NewArena, settings GameSettings) (_ protocol.NewAre
 	}
 	body.Questions, err = checkQuestions(body.Questions)
 	return body, err
-}
-
-// isLimit reports whether a time limit is absent or in range.
-func isLimit(limit *int64) bool {
-	return limit == nil || *limit >= minLimitMS && *limit <= maxLimitMS
 }
 
 func checkTeams(teams []protocol.ArenaTeam, settings GameSettings) ([]protocol.ArenaTeam, error) {

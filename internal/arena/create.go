@@ -2,11 +2,7 @@ package arena
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"math/big"
-	"strings"
 
 	"github.com/oklog/ulid/v2"
 
@@ -117,7 +113,6 @@ func newPlan(request CreateRequest, settings GameSettings, questions []quiz.Draw
 }
 
 const (
-	codeDigits = 6
 	// maxCodeTries is how many random codes claimCode tries. If 90 % of all
 	// codes are in use, about one arena in thirty still finds none.
 	maxCodeTries = 32
@@ -146,17 +141,4 @@ func (s *Service) ReleaseCode(game, code string) {
 	if err := s.Codes.RetireCode(ctx, game, code); err != nil {
 		s.Logger.Warn("arena code not released; it expires by itself", "game", game, "code", code, "error", err)
 	}
-}
-
-// newCode returns a code of random digits.
-func newCode() string {
-	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000)) // crypto/rand never fails
-	return fmt.Sprintf("%0*d", codeDigits, n)
-}
-
-// CodeKey returns a key that identifies a code among the codes of all games.
-func CodeKey(game, code string) string { return game + "/" + code }
-
-func isCode(s string) bool {
-	return len(s) == codeDigits && strings.Trim(s, "0123456789") == ""
 }

@@ -9,9 +9,6 @@ import (
 	"laststand/internal/quiz"
 )
 
-// arenaModes are the modes of arenas.
-var arenaModes = []match.Mode{match.Buzzer, match.Survival, match.Race}
-
 // Limits of the scoring of a race. With them, a score stays below 1,000,000, which the
 // ranking of the store needs.
 const (
@@ -25,6 +22,12 @@ const (
 const (
 	lateJoinNo   = "no"
 	lateJoinZero = "zero" // players may join during the match and begin with 0 points
+)
+
+// The range of the time to answer a question.
+const (
+	minLimitMS = 1000
+	maxLimitMS = 600_000
 )
 
 // checkRace refuses invalid settings of a race, and those settings in another mode.
@@ -52,6 +55,11 @@ func checkRace(body protocol.NewArena) error {
 		return checkScoring(*body.Scoring)
 	}
 	return nil
+}
+
+// isLimit reports whether a time limit is absent or in range.
+func isLimit(limit *int64) bool {
+	return limit == nil || *limit >= minLimitMS && *limit <= maxLimitMS
 }
 
 func checkScoring(scoring protocol.NewScoring) error {

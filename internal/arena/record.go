@@ -3,41 +3,12 @@ package arena
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
-
-// Record is what the ledger keeps of an arena. Host and Name are "" if the host was erased.
-type Record struct {
-	Game, Match string
-	Host        string // id of the creator: a player or a client with role host
-	Name        string
-	Mode        match.Mode
-	CreatedAt   int64 // epoch ms
-	IsSettled   bool  // in lists: the ledger has the result of the match
-	Players     int   // in lists, of a settled match
-}
-
-// ArenaID returns the id of the arena.
-func (r Record) ArenaID() string { return "a_" + strings.TrimPrefix(r.Match, "m_") }
-
-// matchID returns the id of the match of an arena.
-func matchID(arenaID string) string { return "m_" + strings.TrimPrefix(arenaID, "a_") }
-
-// Records stores what remains of arenas. *ledger.Arenas implements it.
-type Records interface {
-	// AddArena adds the record of a new arena. The store sets its time.
-	AddArena(ctx context.Context, r Record) error
-	// Arena returns the record of the arena of a match, or match.ErrNotFound.
-	Arena(ctx context.Context, game, match string) (Record, error)
-	// ArenasOf returns the arenas of a host, newest first, and the cursor of the next page.
-	// The cursor after the last page is "". An unknown cursor gives match.ErrBadCursor.
-	ArenasOf(ctx context.Context, game, host, cursor string, limit int) (page []Record, next string, err error)
-}
 
 // FindRecord returns the record of an arena.
 func (s *Service) FindRecord(ctx context.Context, game, arenaID string) (Record, error) {
