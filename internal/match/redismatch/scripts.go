@@ -33,3 +33,9 @@ var (
 )
 
 func newScript(name string) *redis.Script { return redis.NewScript(redisx.JoinScript(luaFiles, name)) }
+
+// connection is a client and what scripts run on. Scripts may share pipelines.
+type connection struct {
+	client  redis.UniversalClient
+	scripts redis.Scripter
+}

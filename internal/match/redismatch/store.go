@@ -16,12 +16,6 @@ type Store struct {
 	*Seen
 }
 
-// connection is a client and what scripts run on. Scripts may share pipelines.
-type connection struct {
-	client  redis.UniversalClient
-	scripts redis.Scripter
-}
-
 // New makes a store. Scripts run on scripts, which may share pipelines between
 // callers. Everything else runs on client. Both must reach the same Redis.
 func New(client redis.UniversalClient, scripts redis.Scripter) *Store {
