@@ -71,6 +71,7 @@ func parseWebhookKeys(keys []string) ([]webhook.Key, error) {
 // discarding the rest, when a server with an embedded Redis stops.
 const finalReportTimeout = 5 * time.Second
 
+// sendQueued sends the queued behaviours of all games, for at most finalReportTimeout.
 func (r *reporting) sendQueued(games []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()

@@ -137,6 +137,7 @@ func describePing(r apiRequest, pinged webhook.PingResult) (string, error) {
 	return fmt.Sprintf("%s: accepted with %d after %d ms", r.values["name"], pinged.Status, pinged.TookMS), nil
 }
 
+// nextBatchText returns when the server sends the next batch, for a table.
 func nextBatchText(q ops.Queue) string {
 	dueAt := max(q.DueAt, q.CoolUntil)
 	switch {

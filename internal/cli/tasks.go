@@ -31,6 +31,7 @@ type taskFilter struct {
 	Topic string `placeholder:"NAME" query:"topic" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
 }
 
+// lastTaskError returns the error of the last failed try of a task, or "".
 func lastTaskError(t taskqueue.Task) string {
 	if len(t.Errors) == 0 {
 		return ""

@@ -46,6 +46,8 @@ func (h playerRoutes) postGuest(r *request, body *guestBody) (any, error) {
 // languages are the languages of generated nicknames.
 var languages = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
 
+// nicknameLanguage returns the language for a generated nickname, en or zh-CN,
+// from the Accept-Language header.
 func nicknameLanguage(r *http.Request) string {
 	if _, i := language.MatchStrings(languages, r.Header.Get("Accept-Language")); i == 1 {
 		return "zh-CN"

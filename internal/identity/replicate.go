@@ -61,6 +61,7 @@ type nameReplicator struct {
 	lastReadAt atomic.Int64 // when the last read ended, in epoch ns
 }
 
+// timeSinceRead returns the time since the last successful read of the ledger.
 func (r *nameReplicator) timeSinceRead() time.Duration {
 	return time.Since(time.Unix(0, r.lastReadAt.Load()))
 }

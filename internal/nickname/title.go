@@ -56,6 +56,7 @@ func reasonAgainstTitle(line string) reason {
 
 var tooManyMarksReason = reason(fmt.Sprintf("it has more than %d accents on one character", maxMarks))
 
+// hasTooManyMarks reports whether a character has more than maxMarks accents.
 func hasTooManyMarks(text string) bool {
 	marks := 0
 	for _, char := range text {

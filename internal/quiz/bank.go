@@ -155,6 +155,7 @@ func answerKeys(q *Question) []string {
 	return []string{strings.Join(foldAll(right), "\n")}
 }
 
+// foldAll returns the texts folded and sorted.
 func foldAll(texts []string) []string {
 	folded := make([]string, len(texts))
 	for i, text := range texts {

@@ -65,6 +65,7 @@ func (g *giftReader) readLine(line string) {
 	}
 }
 
+// endBlock adds the question of the block, or skips it, and starts a new block.
 func (g *giftReader) endBlock() {
 	text := strings.Join(g.blockLines, "\n")
 	g.blockLines = g.blockLines[:0]

@@ -40,6 +40,7 @@ func cutGIFTTitle(block string) string {
 	return block
 }
 
+// cutGIFTAnswers splits a text into the parts before, in and after the braces.
 func cutGIFTAnswers(text string) (textBefore, answers, textAfter string, err error) {
 	textBefore, rest, found := cutUnescaped(text, "{")
 	if !found {
@@ -114,6 +115,7 @@ type giftAnswer struct {
 
 var giftWeightPattern = regexp.MustCompile(`^%(-?[0-9]+(?:\.[0-9]*)?)%`)
 
+// splitGIFTAnswers splits the text between braces at = and ~.
 func splitGIFTAnswers(answers string) []giftAnswer {
 	var list []giftAnswer
 	var marker byte

@@ -136,6 +136,7 @@ func (imp *importer) addItem(line int, item string, q Question, err error) {
 	}
 }
 
+// skipItem records an item that is not imported.
 func (imp *importer) skipItem(line int, item, reason string) {
 	if imp.hasRoom() {
 		reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join separates errors by line ends

@@ -81,6 +81,7 @@ func (d *Dispatcher) Disable(ctx context.Context, game, name, reason string) (St
 	return d.change(ctx, game, name, func(endpoint *endpointState) error { return d.disableEndpoint(ctx, endpoint, reason) })
 }
 
+// change changes an endpoint and returns its new status.
 func (d *Dispatcher) change(ctx context.Context, game, name string, apply func(*endpointState) error) (Status, error) {
 	endpoint, err := d.Registry.find(game, name)
 	if err == nil {

@@ -27,6 +27,7 @@ func (p *presence) bindLocally() bool {
 	return isNewest
 }
 
+// presenceOf returns a player's presence at this node, or nil if there is none.
 func (s *services) presenceOf(game, player string) *presence {
 	subscriber, _ := s.Presence.Find(game, player)
 	p, _ := subscriber.(*presence)
