@@ -52,8 +52,15 @@ func (n *node) applyRevocations() {
 				n.display.ForgetName(revocation.Game, revocation.ID)
 			}
 		}
-		n.sessions.Recheck()
+		n.closeRevoked()
 	})
+}
+
+// closeRevoked closes the websockets and the waiting HTTP calls of players and services whose
+// access has been revoked.
+func (n *node) closeRevoked() {
+	n.sessions.Recheck()
+	n.revocableCalls.CancelRevoked()
 }
 
 // followUpTimeout is the timeout of the work after a committed change.

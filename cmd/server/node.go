@@ -17,6 +17,7 @@ import (
 	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/config"
+	"laststand/internal/httpapi"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
@@ -75,6 +76,7 @@ type node struct {
 	dispatcher        *webhook.Dispatcher
 	workers           *taskqueue.Workers
 	sessions          *ws.Server
+	revocableCalls    *httpapi.RevocableCalls
 
 	reporting reporting
 

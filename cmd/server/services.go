@@ -42,7 +42,7 @@ func (n *node) createServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.gameKeys, err = config.NewGameKeys(&n.config, tokens, n.log, func() { n.sessions.Recheck() })
+	n.gameKeys, err = config.NewGameKeys(&n.config, tokens, n.log, n.closeRevoked)
 	if err != nil {
 		return err
 	}
@@ -157,6 +157,7 @@ func (n *node) createServers(pages []web.Game) {
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
 		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
 	})
+	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Voids: n.corrections(), Players: n.ledger.Public.Players, History: n.ledger.Public.History, Answers: n.ledger.Public.Answers, Seats: n.engine, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
@@ -169,7 +170,7 @@ func (n *node) createServers(pages []web.Game) {
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
 		IsDraining: n.draining.Load, IsStoreDown: isStoreUnavailable, Limits: limits, ClientAddress: n.proxies.ClientAddress, IsTLS: n.proxies.IsTLS,
-		LoadShedder: n.shedder, CheckClaims: func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) }, Version: version,
+		LoadShedder: n.shedder, RevocableCalls: n.revocableCalls, Version: version,
 	}))
 	n.players.RegisterOnShutdown(tenantQueue.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))

@@ -176,9 +176,9 @@ type Config struct {
 	Limits          Limits
 	ClientAddress   func(*http.Request) netip.Addr // the client's address for the rate limits
 	LoadShedder     LoadShedder
-	IsTLS           func(*http.Request) bool    // whether the client uses TLS, to this node or to a trusted proxy
-	CheckClaims     func(identity.Claims) error // whether the token of a call is still valid, without a call of a store
-	Version         string                      // version of the server, for /healthz
+	IsTLS           func(*http.Request) bool // whether the client uses TLS, to this node or to a trusted proxy
+	RevocableCalls  *RevocableCalls          // ends long polls whose token was revoked
+	Version         string                   // version of the server, for /healthz
 }
 
 // api answers the requests of all routes. It authenticates their clients and

@@ -9,6 +9,7 @@
 //     are mapped to problems by errorTable.
 //   - Slot: a place in the limit of concurrent requests. A request needs one
 //     while the node works for it.
+//   - Revocable call: a long poll that ends early when its token is revoked.
 //
 // New returns the handler. Start reading in mux.go and routes.go. serve.go shows the
 // steps of each request: time limit, query, slot, load shedding, rate limits,

@@ -444,7 +444,7 @@ func newTestConfig(w *fakeBackend) Config {
 		IsTLS:           new(httpserver.TrustedProxies).IsTLS,
 		ClientAddress:   new(httpserver.TrustedProxies).ClientAddress,
 		LoadShedder:     overload.NewShedder(overload.ShedderConfig{}),
-		CheckClaims:     func(identity.Claims) error { return nil },
+		RevocableCalls:  NewRevocableCalls(func(identity.Claims) error { return nil }),
 		Version:         "0.1.0",
 	}
 }

@@ -96,34 +96,24 @@ type claimedTask struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// postClaim claims due tasks. If none is due, it waits up to wait_ms. A service whose token was
-// revoked during the wait gets no task.
+// postClaim claims due tasks. If none is due, it waits up to wait_ms. The wait
+// ends early if the token of the service is revoked.
 func (h serviceRoutes) postClaim(r *request, body *claimBody) (any, error) {
 	poll := taskqueue.Poll{Kind: body.Kind, Max: defaultClaimMax, Lease: leaseDuration(body.LeaseMS), Wait: clampedMilliseconds(body.WaitMS)}
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
-	tasks, err := h.Tasks.Claim(r.Context(), r.game, poll)
-	if revoked := h.CheckClaims(r.claims); revoked != nil {
-		h.release(r, tasks, revoked)
-		return nil, revoked
+	ctx, untrack := h.RevocableCalls.track(r.Request, r.claims)
+	defer untrack()
+	tasks, err := h.Tasks.Claim(ctx, r.game, poll)
+	if revoked := revocationError(ctx); revoked != nil {
+		return nil, revoked // tasks that were just claimed become due again when their leases end
 	}
 	response := claimResponse{make([]claimedTask, len(tasks))}
 	for i, task := range tasks {
 		response.Tasks[i] = claimedTask{task.ID, task.Fence, task.Topic, task.Key, task.Priority, task.Tries, task.DueAt, task.Payload}
 	}
 	return response, err
-}
-
-// release makes claimed tasks due again. If that fails, they become due when their leases end.
-func (h serviceRoutes) release(r *request, tasks []taskqueue.Task, cause error) {
-	released := make([]taskqueue.FailedAttempt, len(tasks))
-	for i, task := range tasks {
-		released[i] = taskqueue.FailedAttempt{Lease: task.Lease(), Err: cause, Postponed: true}
-	}
-	if len(tasks) > 0 {
-		_, _ = h.Tasks.Fail(r.Context(), r.game, released)
-	}
 }
 
 func leaseDuration(ms *int64) time.Duration {
