@@ -35,6 +35,8 @@ type NodeOptions struct {
 	Files    map[string][]byte // files to write beside the configuration file
 	Bank     []byte            // questions to import as the bank `load`; nil: none
 
+	Floor []string // arguments with which StartNodes starts this program again, as a floor in place of the nodes; with -redis; nil: nodes
+
 	WriteLedger func(folder string) error // writes a ledger into the folder before the start; nil: none
 }
 

@@ -22,7 +22,7 @@ type Nodes struct {
 
 // StartNodes starts the stores that the options name by a word; see StartStores. Then it starts
 // nodes, one after another, because the first one creates the tables, and the proxy, if there is
-// one. Only the first node imports the bank.
+// one. Only the first node imports the bank. A floor takes the place of all nodes.
 func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err error) {
 	defer Recover(&err)
 	s = new(Nodes)
@@ -30,6 +30,13 @@ func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err er
 	MustDo(err)
 	if o.Proxy != "" {
 		MustDo(o.behindProxy())
+	}
+	if o.Floor != nil {
+		if o.Redis != "" {
+			o.Floor = append(slices.Clip(o.Floor), "-redis", o.Redis)
+		}
+		s.add(Must(StartFloor(o.Floor...)))
+		return s, nil
 	}
 	for range count {
 		s.add(Must(StartNode(ctx, o)))
@@ -44,14 +51,8 @@ func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err er
 
 func (s *Nodes) add(n *Node) { s.All, s.urls = append(s.All, n), append(s.urls, n.URL) }
 
-// AddFloor starts a floor as a further node; see StartFloor.
-func (s *Nodes) AddFloor(arguments ...string) error {
-	floor, err := StartFloor(arguments...)
-	if err == nil {
-		s.add(floor)
-	}
-	return err
-}
+// AttachNodes returns nodes that others have started, by their URLs for players.
+func AttachNodes(urls []string) *Nodes { return &Nodes{urls: urls} }
 
 // URLs returns the addresses for players. Some nodes may be down.
 func (s *Nodes) URLs() []string {

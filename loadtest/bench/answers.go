@@ -54,7 +54,7 @@ func (o *Answers) parts(r *players.Report) []part {
 	}}
 	onRedis := clusterOptions{node: testenv.NodeOptions{Redis: "redis"}}
 	floor := onRedis
-	floor.floor = []string{"-players", strconv.Itoa(o.Players)}
+	floor.node.Floor = []string{FloorProcess, "-players", strconv.Itoa(o.Players)}
 	survival := playOptions{mode: "survival", players: o.Arenas * o.Players, arenas: o.Arenas, questions: o.Questions, answer: `"wrong"`}
 	if o.Rate > 0 {
 		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.Rate)

@@ -49,7 +49,7 @@ func (o *Broadcast) parts(r *players.Report) []part {
 	size := 0
 	return []part{
 		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c cluster) { size = o.measureArena(ctx, t, c) }},
-		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c cluster) {
+		{"floor", clusterOptions{node: testenv.NodeOptions{Floor: []string{FloorProcess}}}, func(ctx context.Context, c cluster) {
 			o.measure(ctx, t, c, "floor", "", o.Pushes, func() {
 				for range o.Pushes {
 					testenv.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))

@@ -93,7 +93,6 @@ func choose(all []part, names []string) (chosen []part, err error) {
 // clusterOptions say which nodes and stores to start.
 type clusterOptions struct {
 	nodes int
-	floor []string            // flags of a floor in place of the nodes; with Redis it also gets -redis; nil: none
 	node  testenv.NodeOptions // of each node; for Redis and Database see StartStores
 }
 
@@ -106,22 +105,12 @@ type cluster struct {
 
 // startCluster starts the stores and then the nodes, or a floor in place of the nodes.
 func startCluster(ctx context.Context, o clusterOptions) cluster {
-	if o.floor != nil {
-		o.nodes = 0
-	}
 	c := cluster{Nodes: testenv.Must(testenv.StartNodes(ctx, o.nodes, o.node))}
 	for _, server := range c.Masters {
 		c.masters = append(c.masters, redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 64}))
 	}
 	if c.Postgres != nil {
 		c.ledger = testenv.Must(pgx.Connect(ctx, c.Postgres.URL))
-	}
-	if o.floor != nil {
-		arguments := append([]string{FloorProcess}, o.floor...)
-		if len(c.Masters) > 0 {
-			arguments = append(arguments, "-redis", c.Masters[0].Addr)
-		}
-		testenv.MustDo(c.AddFloor(arguments...))
 	}
 	return c
 }

@@ -67,7 +67,7 @@ func (o *Connections) parts(r *players.Report) []part {
 		}
 	}
 	return []part{
-		{"idle", clusterOptions{floor: []string{}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
+		{"idle", clusterOptions{node: testenv.NodeOptions{Floor: []string{FloorProcess}}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
 		{"play", node, play(true, "playing, arenas")}, {"play", node, play(false, "playing, duels")},
 		{"kill", two, func(ctx context.Context, c cluster) { o.measureKill(ctx, t, c) }},
 	}

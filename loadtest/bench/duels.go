@@ -59,7 +59,7 @@ func (o *Duels) parts(r *players.Report) []part {
 		})
 	}
 	floor, postgres := newDuelCluster("redis", 0), newDuelCluster("redis", 70*time.Millisecond)
-	floor.floor = []string{"-questions", "10"}
+	floor.node.Floor = []string{FloorProcess, "-questions", "10"}
 	postgres.node.Database = "postgres"
 	postgres.node.Game = "{retention: {answers_days: 30, matches_days: 60}, " + postgres.node.Game[1:]
 	return []part{

@@ -43,7 +43,7 @@ type floor struct {
 type Floor struct {
 	Players   int    `default:"100" help:"Players of each arena."`
 	Questions int    `default:"10" help:"Questions of each duel."`
-	Redis     string `placeholder:"ADDRESS" help:"Address of a Redis, for answers."`
+	Redis     string `placeholder:"URL" help:"URL of a Redis, for answers."`
 }
 
 // Run runs the program. It fails by testenv.Must.
@@ -51,7 +51,7 @@ func (o *Floor) Run(ctx context.Context) {
 	f := &floor{Floor: *o}
 	f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
 	if o.Redis != "" {
-		f.scripts = testenv.Must(redis.NewClient(&redis.Options{Addr: o.Redis}).AutoPipeline())
+		f.scripts = testenv.Must(redis.NewClient(testenv.Must(redis.ParseURL(o.Redis))).AutoPipeline())
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/ws", f.serveSocket)

@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/bench"
 )
 
 // The benchmarks of this folder measure parts of a node on real services, which they start
@@ -32,6 +34,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	var err error
 	switch {
+	case flag.Arg(0) == bench.FloorProcess:
+		new(bench.Floor).Run(context.Background())
 	case *floorRedis != "":
 		err = serveReadFloor(*floorRedis)
 	case *timersKind != "":

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,26 @@ func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	}
 	if duels, arenas := o.play("duels").maxDelay, o.play("arenas").maxDelay; duels != 600*time.Millisecond || arenas != 400*time.Millisecond {
 		t.Errorf("players of duels answer within %v, of arenas within %v", duels, arenas)
+	}
+}
+
+// A floor starts in place of the nodes, whatever their number. A node beside it would do its work, and
+// half of the players would measure the node.
+func TestAFloorTakesThePlaceOfAllNodes(t *testing.T) {
+	t.Parallel()
+	for _, p := range slices.Concat((&Duels{Pairs: 1}).parts(players.NewReport("test")), (&Answers{Arenas: 1, Players: 1, Questions: 1}).parts(players.NewReport("test"))) {
+		if p.cluster.node.Floor == nil {
+			continue
+		}
+		p.cluster.nodes, p.cluster.node.Redis = max(p.cluster.nodes, 1), "" // there is no binary of a node, so none can start
+		p.measure = func(_ context.Context, c cluster) {
+			if len(c.All) != 1 || len(c.URLs()) != 1 || !strings.Contains(c.All[0].Log(), "listening on "+c.URLs()[0]) {
+				t.Errorf("%s: %d servers at %v", p.name, len(c.All), c.URLs())
+			}
+		}
+		if err := p.run(t.Context(), "no binary"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
