@@ -35,19 +35,16 @@ func forEachProxy(t *testing.T, test func(t *testing.T, proxy string)) {
 func TestPlayersPlayThroughProxiesWhileANodeDrains(t *testing.T) {
 	binary := buildServer(t)
 	forEachProxy(t, func(t *testing.T, proxy string) {
-		report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
-			ClusterConfig: stress.ClusterConfig{
-				Nodes: 2, Log: t.Logf,
-				NodeOptions: testenv.NodeOptions{Binary: binary, Proxy: proxy, Redis: testenv.Redis(t).URL, Database: testenv.Postgres(t).URL},
-			},
-			Players: 20, Arenas: 3, Drains: 1, For: 4 * time.Second, Seed: 7,
-		})
+		report, err := (&stress.Chaos{
+			ClusterConfig: stress.ClusterConfig{Log: t.Logf, Server: binary, Redis: testenv.Redis(t).URL, Database: testenv.Postgres(t).URL},
+			Nodes:         2, Proxy: proxy, Players: 20, Arenas: 3, Drains: 1, For: 4 * time.Second, Seed: 7,
+		}).Play(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Log(report)
-		if report.ViolationCount > 0 || report.Summary.Matches["duel"] == 0 || report.Summary.Matches["race"] == 0 {
-			t.Errorf("%d violations, %v matches", report.ViolationCount, report.Summary.Matches)
+		if len(report.Failures) > 0 || report.Summary.Matches["duel"] == 0 || report.Summary.Matches["race"] == 0 {
+			t.Errorf("%d failures, %v matches", len(report.Failures), report.Summary.Matches)
 		}
 	})
 }

@@ -21,19 +21,16 @@ func TestVersionsPlayTogetherWhileNodesAreReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
-		ClusterConfig: stress.ClusterConfig{
-			Nodes: 3, Log: t.Logf,
-			NodeOptions: testenv.NodeOptions{Binary: former, Redis: testenv.Redis(t).URL, Database: testenv.Postgres(t).URL},
-		},
-		Players: 30, Arenas: 6, For: 30 * time.Second, Seed: 11, Next: next,
-	})
+	report, err := (&stress.Chaos{
+		ClusterConfig: stress.ClusterConfig{Log: t.Logf, Server: former, Redis: testenv.Redis(t).URL, Database: testenv.Postgres(t).URL},
+		Nodes:         3, Players: 30, Arenas: 6, For: 30 * time.Second, Seed: 11, Next: next,
+	}).Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	if report.ViolationCount > 0 {
-		t.Errorf("%d violations", report.ViolationCount)
+	if len(report.Failures) > 0 {
+		t.Errorf("%d failures", len(report.Failures))
 	}
 	for _, mode := range []string{"duel", "buzzer", "survival", "race"} {
 		if report.Summary.Matches[mode] == 0 {

@@ -37,9 +37,9 @@ type programs struct {
 		Restore     bench.Restore     `cmd:"" help:"Measure backup and restore of a large ledger, on both databases."`
 	} `cmd:"" help:"Measure a server."`
 	Stress struct {
-		Swarm   stress.SwarmCommand   `cmd:"" help:"Play with many players on many nodes, and check everything that they receive."`
-		Chaos   stress.ChaosCommand   `cmd:"" help:"Kill, stall and drain nodes while players play, and check that nothing is lost."`
-		Hostile stress.HostileCommand `cmd:"" help:"Attack a server while honest players play."`
+		Swarm   stress.Swarm   `cmd:"" help:"Play with many players on many nodes, and check everything that they receive."`
+		Chaos   stress.Chaos   `cmd:"" help:"Kill, stall and drain nodes while players play, and check that nothing is lost."`
+		Hostile stress.Hostile `cmd:"" help:"Attack a server while honest players play."`
 	} `cmd:"" help:"Check a server under load."`
 	Capacity capacityPlan `cmd:"" help:"Compute what a game with many players costs."`
 	K6       k6Run        `cmd:"" name:"k6" help:"Run a k6 script of loadtest/k6 against a server."`

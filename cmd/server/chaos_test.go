@@ -25,18 +25,14 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", chaosSeedVariable, err)
 	}
-	report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
-		ClusterConfig: stress.ClusterConfig{
-			Nodes: 3, Log: t.Logf,
-			NodeOptions: testenv.NodeOptions{
-				Binary: os.Args[0], Env: []string{actAsVariable + "=server"}, Redis: testenv.StartCluster(t, 3, 0).URL, Database: testenv.Postgres(t).URL,
-			},
-		},
-		Players: 40, Arenas: 6,
+	report, err := (&stress.Chaos{
+		ClusterConfig: clusterOfTest(t, testenv.StartCluster(t, 3, 0).URL, testenv.Postgres(t).URL),
+		Nodes:         3,
+		Players:       40, Arenas: 6,
 		Kills: 4, Stalls: 3, Drains: 2,
 		For:  30 * time.Second,
 		Seed: seed,
-	})
+	}).Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +42,17 @@ func TestManyNodesLoseNothing(t *testing.T) {
 			t.Errorf("no %s was played", mode)
 		}
 	}
-	if report.ViolationCount == 0 {
+	if len(report.Failures) == 0 {
 		return
 	}
 	logs, err := report.KeepLogs()
-	t.Errorf("%d violations; the logs of the nodes are in %s (%v); the same faults again: %s=%d go test -run %s ./cmd/server",
-		report.ViolationCount, logs, err, chaosSeedVariable, seed, t.Name())
+	t.Errorf("%d failures; the logs of the nodes are in %s (%v); the same faults again: %s=%d go test -run %s ./cmd/server",
+		len(report.Failures), logs, err, chaosSeedVariable, seed, t.Name())
+}
+
+// clusterOfTest returns nodes that are this test binary.
+func clusterOfTest(t *testing.T, redis, database string) stress.ClusterConfig {
+	return stress.ClusterConfig{
+		Server: os.Args[0], Redis: redis, Database: database, Log: t.Logf, Node: testenv.NodeOptions{Env: []string{actAsVariable + "=server"}},
+	}
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"os"
 	"testing"
 	"time"
 
-	"laststand/internal/testenv"
 	"laststand/loadtest/stress"
 )
 
@@ -17,21 +15,20 @@ const tightLimits = "{guests_per_minute_per_address: 20, nickname_lookups_per_mi
 // `loadtest stress hostile` is the long version.
 func TestHostileClientsDoNotDisturbPlayers(t *testing.T) {
 	t.Parallel()
-	report, err := stress.Hostile(t.Context(), stress.HostileConfig{
-		ClusterConfig: stress.ClusterConfig{Log: t.Logf, NodeOptions: testenv.NodeOptions{
-			Binary: os.Args[0], Env: []string{actAsVariable + "=server"}, Redis: redisWithDocumentedKeys(t),
-		}},
-		NodeLimits: tightLimits, Kinds: stress.AttackKinds(), InProcess: true,
-		Duellists: 6, Seats: 4, Readers: 2, Watchers: 2,
-		Quiet: time.Second / 2, All: time.Second, SlowTimeout: 13 * time.Second, RecoveryTimeout: 30 * time.Second, MoreMB: 1 << 10,
-		PerSecond: 440, Sockets: 24, Addresses: 3, Limits: stress.Limits{Guests: 20, Lookups: 20, Codes: 15},
-	})
+	report, err := (&stress.Hostile{
+		ClusterConfig: clusterOfTest(t, redisWithDocumentedKeys(t), ""), Kinds: stress.AttackKinds(),
+		Quiet: time.Second / 2, All: time.Second, SlowTimeout: 13 * time.Second, PerSecond: 440, Sockets: 24,
+		HostileScale: stress.HostileScale{
+			NodeLimits: tightLimits, Limits: stress.Limits{Guests: 20, Lookups: 20, Codes: 15}, Addresses: 3, InProcess: true,
+			Duellists: 6, Seats: 4, Readers: 2, Watchers: 2, RecoveryTimeout: 30 * time.Second, MoreMB: 1 << 10,
+		},
+	}).Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	for _, violation := range report.Violations {
-		t.Error(violation)
+	for _, failure := range report.Failures {
+		t.Error(failure)
 	}
 	if report.Summary.Matches["duel"] == 0 {
 		t.Error("no duel was played")

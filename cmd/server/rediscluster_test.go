@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,23 +16,18 @@ import (
 func TestTheRedisClusterChangesUnderPlay(t *testing.T) {
 	t.Parallel()
 	nodes := testenv.StartCluster(t, 3, 3)
-	report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
-		ClusterConfig: stress.ClusterConfig{
-			Nodes: 2, Log: t.Logf, RedisCluster: &nodes,
-			NodeOptions: testenv.NodeOptions{
-				Binary: os.Args[0], Env: []string{actAsVariable + "=server"}, Redis: nodes.URL, Database: testenv.Postgres(t).URL,
-			},
-		},
+	report, err := (&stress.Chaos{
+		ClusterConfig: clusterOfTest(t, nodes.URL, testenv.Postgres(t).URL), Nodes: 2,
 		Players: 40, Arenas: 6, For: 30 * time.Second, Seed: uint64(time.Now().UnixNano()),
-		RedisChanges: stress.RedisChanges{SlotMoves: 2, NewShards: 1, Failovers: 1},
-	})
+		RedisChanges: stress.RedisChanges{SlotMoves: 2, NewShards: 1, Failovers: 1, RedisCluster: &nodes},
+	}).Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	if report.ViolationCount > 0 {
+	if len(report.Failures) > 0 {
 		logs, err := report.KeepLogs()
-		t.Errorf("%d violations; the logs of the nodes are in %s (%v)", report.ViolationCount, logs, err)
+		t.Errorf("%d failures; the logs of the nodes are in %s (%v)", len(report.Failures), logs, err)
 	}
 }
 

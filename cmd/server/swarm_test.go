@@ -23,10 +23,10 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 `)
 	data := filepath.Join(t.TempDir(), "data")
 	node := startNode(t, cli.Flags{Data: &data, Config: config})
-	c := stress.SwarmConfig{
+	c := &stress.Swarm{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Race: 3, Seats: 3, Readers: 1, Questions: 3,
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,
-		ClusterConfig: stress.ClusterConfig{Attach: []string{node.url}, Log: t.Logf},
+		ClusterConfig: stress.ClusterConfig{Log: t.Logf}, Attach: []string{node.url},
 	}
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
@@ -45,9 +45,9 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 }
 
 // runSwarm returns the report of a run that must find no false data.
-func runSwarm(t *testing.T, c stress.SwarmConfig, node *testNode) *stress.Report {
+func runSwarm(t *testing.T, c *stress.Swarm, node *testNode) *stress.Report {
 	t.Helper()
-	report, err := stress.Swarm(t.Context(), c)
+	report, err := c.Play(t.Context())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, node.log)
 	}

@@ -72,8 +72,6 @@ type Limits struct {
 	Codes           int // wrong codes an hour, including those of players with a token
 }
 
-var defaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
-
 // attackCounts are the results of an order.
 type attackCounts struct {
 	Sent       int64            // actions

@@ -13,7 +13,7 @@ import (
 // Each arena has a host, which needs a connection too.
 func TestHostsNeedConnections(t *testing.T) {
 	t.Parallel()
-	c := SwarmConfig{Idle: 101, Duellists: 14, Buzzer: 130, Survival: 50, Watchers: 3, Seats: 50}
+	c := &Swarm{Idle: 101, Duellists: 14, Buzzer: 130, Survival: 50, Watchers: 3, Seats: 50}
 	if n := c.connections(); n != 101+14+130+50+3+3+1 {
 		t.Errorf("%d connections", n)
 	}
@@ -22,11 +22,11 @@ func TestHostsNeedConnections(t *testing.T) {
 // Check reports every error, with the remedy.
 func TestValidateReportsEveryError(t *testing.T) {
 	t.Parallel()
-	good := SwarmConfig{ClusterConfig: ClusterConfig{Nodes: 1}, Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1}
+	good := Swarm{Nodes: 1, Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1}
 	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
-	bad := SwarmConfig{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Buzzer: -1, Survival: 3}
+	bad := Swarm{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Buzzer: -1, Survival: 3}
 	bad.Attach = []string{"localhost"}
 	paceless := good
 	paceless.Idle, paceless.Ramp, paceless.Behaviours, paceless.Nodes = 2_000_000, math.NaN(), math.Inf(1), -1
@@ -47,7 +47,7 @@ func TestValidateReportsEveryError(t *testing.T) {
 // A spike changes only the options that were not given.
 func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
 	t.Parallel()
-	var o SwarmCommand
+	var o Swarm
 	parser, err := kong.New(&o)
 	if err == nil {
 		_, err = parser.Parse([]string{"--spike", "--think", "3s"})
@@ -56,7 +56,7 @@ func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.Think != 3*time.Second || o.Buzzer != 0 || o.Idle != 0 || o.Questions != 3 || o.Reveal != time.Second || o.Duellists != 200 {
-		t.Errorf("%+v", o.SwarmConfig)
+		t.Errorf("%+v", o)
 	}
 }
 
@@ -64,8 +64,8 @@ func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
 // stalls longer than a question.
 func TestASeedRepeatsTheFaults(t *testing.T) {
 	t.Parallel()
-	c := ChaosConfig{Kills: 3, Stalls: 2, Drains: 1, For: time.Minute, Seed: 7}
-	r := &run{cluster: new(cluster)}
+	c := &Chaos{Kills: 3, Stalls: 2, Drains: 1, For: time.Minute, Seed: 7}
+	r := new(run)
 	first, again := r.faults(c), r.faults(c)
 	count := map[string]int{}
 	for i, f := range first {

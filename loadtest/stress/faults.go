@@ -63,7 +63,7 @@ func (r *run) spread(over time.Duration, changes []event) []event {
 
 // faults returns the faults of a run, in order of time, each in the node that has run longest. A
 // stall lasts longer than a question.
-func (r *run) faults(c ChaosConfig) (all []event) {
+func (r *run) faults(c *Chaos) (all []event) {
 	healthy := make(chan int, c.Nodes) // the node that has run longest first
 	for i := range c.Nodes {
 		healthy <- i
@@ -76,9 +76,9 @@ func (r *run) faults(c ChaosConfig) (all []event) {
 		count           int
 		shortest, below time.Duration
 	}{
-		{"kill", r.cluster.kill, c.Kills, 500 * time.Millisecond, 4 * time.Second},
-		{"stall", r.cluster.stall, c.Stalls, question + time.Second, 2*question + time.Second},
-		{"drain", r.cluster.drain, c.Drains, 500 * time.Millisecond, 2 * time.Second},
+		{"kill", r.kill, c.Kills, 500 * time.Millisecond, 4 * time.Second},
+		{"stall", r.stall, c.Stalls, question + time.Second, 2*question + time.Second},
+		{"drain", r.drain, c.Drains, 500 * time.Millisecond, 2 * time.Second},
 	} {
 		for range kind.count {
 			at := c.For/10 + time.Duration(dice.Int64N(int64(c.For)*7/10))
@@ -87,7 +87,7 @@ func (r *run) faults(c ChaosConfig) (all []event) {
 				n := <-healthy
 				defer func() { healthy <- n }()
 				r.log("%s of %s for %v", kind.name, nodeName(n), lasts.Round(time.Millisecond))
-				r.cluster.checkRunning(n)
+				r.checkRunning(n)
 				return kind.inject(ctx, n, lasts)
 			}})
 		}
@@ -97,62 +97,63 @@ func (r *run) faults(c ChaosConfig) (all []event) {
 }
 
 // kill ends a node without a warning. The node restarts after a while.
-func (a *cluster) kill(ctx context.Context, node int, lasts time.Duration) error {
-	if err := a.All[node].Kill(); err != nil {
+func (r *run) kill(ctx context.Context, node int, lasts time.Duration) error {
+	if err := r.All[node].Kill(); err != nil {
 		return err
 	}
-	return a.restartAfter(ctx, node, lasts)
+	return r.restartAfter(ctx, node, lasts)
 }
 
 // stall stops the process of a node, and resumes it later.
-func (a *cluster) stall(ctx context.Context, node int, lasts time.Duration) error {
-	if err := a.All[node].Signal(syscall.SIGSTOP); err != nil {
+func (r *run) stall(ctx context.Context, node int, lasts time.Duration) error {
+	if err := r.All[node].Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	defer func() { _ = a.All[node].Signal(syscall.SIGCONT) }() // it fails only if the process has ended, which checkRunning reports
+	defer func() { _ = r.All[node].Signal(syscall.SIGCONT) }() // it fails only if the process has ended, which checkRunning reports
 	return testenv.Pause(ctx, lasts)
 }
 
 // drain ends a node as an operator does. The node restarts after a while.
-func (a *cluster) drain(ctx context.Context, node int, lasts time.Duration) error {
-	a.retire(node)
-	return a.restartAfter(ctx, node, lasts)
+func (r *run) drain(ctx context.Context, node int, lasts time.Duration) error {
+	r.retire(node)
+	return r.restartAfter(ctx, node, lasts)
 }
 
-func (a *cluster) restartAfter(ctx context.Context, node int, wait time.Duration) error {
+func (r *run) restartAfter(ctx context.Context, node int, wait time.Duration) error {
 	if err := testenv.Pause(ctx, wait); err != nil {
 		return err
 	}
-	return a.Restart(node)
+	return r.Restart(node)
 }
 
-// replacements replace the nodes one by one with the program c.Next, and then one by one with
-// the program before. A match that a node cannot read is a violation.
-func (a *cluster) replacements(c ChaosConfig) (all []event) {
-	for _, next := range []struct{ binary, name string }{{c.Next, "the next version"}, {a.Binary, "the former version"}} {
-		for i := range a.All {
-			if c.Next == "" {
-				return nil
-			}
-			all = append(all, event{name: fmt.Sprintf("replace %s with %s", nodeName(i), next.name), apply: func(ctx context.Context) error {
-				a.checkReadable(ctx)
-				a.retire(i)
-				a.All[i].UseBinary(next.binary)
-				return a.Restart(i)
+// replacements replace the nodes one by one with the program next, and then one by one with
+// the program before. A match that a node cannot read is a violation. Without a next program
+// there are none.
+func (r *run) replacements(next string) (all []event) {
+	for _, with := range []struct{ binary, name string }{{next, "the next version"}, {r.Server, "the former version"}} {
+		for i := range r.All {
+			all = append(all, event{name: fmt.Sprintf("replace %s with %s", nodeName(i), with.name), apply: func(ctx context.Context) error {
+				r.checkReadable(ctx)
+				r.retire(i)
+				r.All[i].UseBinary(with.binary)
+				return r.Restart(i)
 			}})
 		}
+	}
+	if next == "" {
+		return nil
 	}
 	return all
 }
 
 // checkReadable checks that all nodes can read all matches.
-func (a *cluster) checkReadable(ctx context.Context) {
-	for i, n := range a.All {
+func (r *run) checkReadable(ctx context.Context) {
+	for i, n := range r.All {
 		m, err := n.Metrics(ctx)
 		if err != nil {
-			a.checker.Violations.Add("%s: no metrics: %v", nodeName(i), err)
+			r.checker.Violations.Add("%s: no metrics: %v", nodeName(i), err)
 		} else if failures := m.Sum("laststand_match_decode_failures_total"); failures > 0 {
-			a.checker.Violations.Add("%s could not read a match %v times", nodeName(i), failures)
+			r.checker.Violations.Add("%s could not read a match %v times", nodeName(i), failures)
 		}
 	}
 }
@@ -164,14 +165,15 @@ const (
 
 // RedisChanges counts the changes of the Redis cluster during a run.
 type RedisChanges struct {
-	SlotMoves int `help:"Times that 1,000 slots of the Redis cluster move to another master."`
-	NewShards int `help:"Masters added to the Redis cluster; each takes 1,000 slots from each of the first three."`
-	Failovers int `help:"Masters of the Redis cluster killed; the replica takes over, and the master returns as its replica."`
+	SlotMoves    int                   `help:"Times that 1,000 slots of the Redis cluster move to another master."`
+	NewShards    int                   `help:"Masters added to the Redis cluster; each takes 1,000 slots from each of the first three."`
+	Failovers    int                   `help:"Masters of the Redis cluster killed; the replica takes over, and the master returns as its replica."`
+	RedisCluster *testenv.ClusterNodes `kong:"-"` // serves the URL of Redis; nil: a new one is started
 }
 
 // startRedisCluster starts a Redis cluster that can be changed, if the run changes one that it
 // must start itself.
-func (c *ChaosConfig) startRedisCluster() error {
+func (c *Chaos) startRedisCluster() error {
 	if c.RedisChanges == (RedisChanges{}) || c.RedisCluster != nil {
 		return nil
 	}
@@ -184,7 +186,7 @@ func (c *ChaosConfig) startRedisCluster() error {
 }
 
 // redisChanges returns the changes of the Redis cluster in random order.
-func (c *ChaosConfig) redisChanges() (all []event) {
+func (c *Chaos) redisChanges() (all []event) {
 	dice := rand.New(rand.NewPCG(c.Seed, 200)) //nolint:gosec // a seed must repeat its choices
 	redis := c.RedisCluster
 	for range c.SlotMoves {

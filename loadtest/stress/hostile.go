@@ -15,32 +15,7 @@ import (
 	"laststand/loadtest/players"
 )
 
-// HostileConfig configures a run with attackers. All fields but Log are needed.
-type HostileConfig struct {
-	ClusterConfig
-	NodeLimits string   `kong:"-"` // section limits of the node's configuration, as YAML in braces
-	Kinds      []string `default:"${attacks}" enum:"${attacks}" help:"Kinds of attackers: each alone, then all together."`
-	InProcess  bool     `kong:"-"` // attackers run in this process, instead of a process of low priority
-
-	Duellists, Seats, Readers, Watchers int `kong:"-"` // honest players; the seats are those of an arena
-
-	Quiet           time.Duration `default:"15s" name:"idle" help:"Time measured without attackers, before and after."`
-	Each            time.Duration `default:"8s" help:"Time of each kind; 0: no kind runs alone."`
-	All             time.Duration `default:"20s" help:"Time of all kinds together."`
-	Slow            time.Duration `default:"20s" help:"Time of kinds whose effect shows after seconds."`
-	SlowTimeout     time.Duration `default:"40s" help:"Extra time for slow clients."`
-	RecoveryTimeout time.Duration `kong:"-"` // the time that the server has to recover
-	MoreMB          float64       `kong:"-"` // memory that it may then use beyond the first phase
-	PerSecond       float64       `default:"400" name:"rate" help:"Actions a second of the attackers; twice that of all kinds together."`
-	Sockets         int           `default:"200" help:"Connections of each kind."`
-	Addresses       int           `kong:"-"` // that attackers come from
-	Limits          Limits        `kong:"-"` // what the server grants an address
-
-	FloorMS float64 `default:"15" name:"floor" help:"A p99 in ms that is accepted in any case, because machines are noisy; 0: delays are not checked."`
-	MostMB  float64 `default:"512" name:"most-mb" help:"Memory that the server may have in use."`
-}
-
-// HostileCommand sends hostile clients to a server: floods, slow readers and writers, half-open
+// Hostile sends hostile clients to a server: floods, slow readers and writers, half-open
 // connections, malformed input, forged tokens, guessed codes, bots that cheat. At the same
 // time honest players play, read and arrive.
 //
@@ -62,21 +37,46 @@ type HostileConfig struct {
 //   - A reply was 5xx, except a deliberate 503.
 //   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
 //     refusal.
-type HostileCommand struct {
-	HostileConfig
-	Cluster ClusterFlags `kong:"embed,set='redis=redis',set='database='"`
+type Hostile struct {
+	ClusterConfig `kong:"embed,set='redis=redis',set='database='"`
+	Kinds         []string      `default:"${attacks}" enum:"${attacks}" help:"Kinds of attackers: each alone, then all together."`
+	Quiet         time.Duration `default:"15s" name:"idle" help:"Time measured without attackers, before and after."`
+	Each          time.Duration `default:"8s" help:"Time of each kind; 0: no kind runs alone."`
+	All           time.Duration `default:"20s" help:"Time of all kinds together."`
+	Slow          time.Duration `default:"20s" help:"Time of kinds whose effect shows after seconds."`
+	SlowTimeout   time.Duration `default:"40s" help:"Extra time for slow clients."`
+	PerSecond     float64       `default:"400" name:"rate" help:"Actions a second of the attackers; twice that of all kinds together."`
+	Sockets       int           `default:"200" help:"Connections of each kind."`
+	FloorMS       float64       `default:"15" name:"floor" help:"A p99 in ms that is accepted in any case, because machines are noisy; 0: delays are not checked."`
+	MostMB        float64       `default:"512" name:"most-mb" help:"Memory that the server may have in use."`
+	HostileScale  `kong:"-"`
+}
+
+// HostileScale is what only tests make smaller.
+type HostileScale struct {
+	NodeLimits string // section limits of the node's configuration, as YAML in braces
+	Limits     Limits // what the server then grants an address
+	Addresses  int    // that attackers come from
+	InProcess  bool   // attackers run in this process, instead of a process of low priority
+
+	Duellists, Seats, Readers, Watchers int           // honest players; the seats are those of an arena
+	RecoveryTimeout                     time.Duration // the time that the server has to recover
+	MoreMB                              float64       // memory that it may then use beyond the first phase
+}
+
+var fullScale = HostileScale{
+	NodeLimits: "{gc_headroom_mib: 64}", Limits: Limits{Guests: 60, Lookups: 600, Codes: 150}, Addresses: 4,
+	Duellists: 40, Seats: 20, Readers: 10, Watchers: 10, RecoveryTimeout: 30 * time.Second, MoreMB: 64,
 }
 
 // Run runs the program. It fails by testenv.Must.
-func (c *HostileCommand) Run(ctx context.Context) {
-	c.Cluster.addTo(&c.ClusterConfig)
-	c.Limits, c.NodeLimits = defaultLimits, "{gc_headroom_mib: 64}"
-	c.Duellists, c.Seats, c.Readers, c.Watchers, c.RecoveryTimeout, c.MoreMB, c.Addresses = 40, 20, 10, 10, 30*time.Second, 64, 4
-	testenv.Must(Hostile(ctx, c.HostileConfig)).publish()
+func (c *Hostile) Run(ctx context.Context) {
+	c.HostileScale = fullScale
+	testenv.Must(c.Play(ctx)).publish()
 }
 
 type attacked struct {
-	HostileConfig
+	*Hostile
 	*run
 	before  testenv.Metrics   // of the server, before the attacks
 	revoked map[string]string // tokens, by the reason why they are not valid any more
@@ -84,22 +84,22 @@ type attacked struct {
 }
 
 // server returns the attacked server.
-func (a *attacked) server() *testenv.Node { return a.cluster.All[0] }
+func (a *attacked) server() *testenv.Node { return a.Nodes.All[0] }
 
-// Hostile runs all attacks. An error means that the run could not finish. The report lists
+// Play runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
-func Hostile(ctx context.Context, c HostileConfig) (out *Report, err error) {
+func (c *Hostile) Play(ctx context.Context) (out *Report, err error) {
 	defer testenv.Recover(&err)
-	c.Nodes, c.Settings, c.Files = 1, hostileSettings(c.NodeLimits), hostileFiles()
-	r := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostileLimitMS}, time.Hour)
-	defer r.end()
-	a := &attacked{HostileConfig: c, run: r}
+	c.Node.Settings, c.Node.Files = hostileSettings(c.NodeLimits), hostileFiles()
+	a := &attacked{Hostile: c, run: newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostileLimitMS}, time.Hour)}
+	defer a.end()
+	a.startNodes(ctx, 1)
 	a.startControl()
 	recoveredS := a.attackAll(ctx)
-	r.finish(ctx, 1)
+	a.finish(ctx, 1)
 	a.checkServer(ctx)
-	r.cluster.stop()
-	out = r.newReport(fmt.Sprintf("hostile: %d duels of honest players; attackers run by %s", r.checker.Summary().Matches["duel"], strings.Join(idlePriority, " ")))
+	a.stopNodes()
+	out = a.newReport(fmt.Sprintf("hostile: %d duels of honest players; attackers run by %s", a.checker.Summary().Matches["duel"], strings.Join(idlePriority, " ")))
 	out.addPhases(a.phases)
 	out.Line("the server was as small as before within %.1f s", recoveredS)
 	for _, p := range a.phases[1:] {
@@ -107,14 +107,14 @@ func Hostile(ctx context.Context, c HostileConfig) (out *Report, err error) {
 			out.FailIf(true, "slow: %s: %s", p.name, fault)
 		}
 	}
-	return out.finish(&r.checker.Violations), nil
+	return out, nil
 }
 
 // startControl starts the honest players, the control group. They tolerate nothing: a closed
 // connection and a missing reply are both violations.
 func (a *attacked) startControl() {
 	a.group = players.NewGroup(a.playing, players.Config{
-		Servers: a.cluster.urls, Token: testenv.Token, Checker: a.checker, Stats: a.stats,
+		Servers: a.URLs, Token: testenv.Token, Checker: a.checker, Stats: a.stats,
 		Dialer: func(n int) *net.Dialer { return players.FromAddress(62500 + n/10) }, // 127.1.0.1 and up: no attacker uses these
 		Habits: players.Habits{Think: 200 * time.Millisecond}, Strict: true, Questions: 10,
 		ReplyTimeout: 10 * time.Second, ConnectTimeout: 10 * time.Second, SilenceTimeout: 15 * time.Second, LateMatchWait: time.Second,

@@ -62,8 +62,8 @@ func TestRefusalsHaveMetrics(t *testing.T) {
 func TestOrdersShareTheRate(t *testing.T) {
 	t.Parallel()
 	r := &attacked{
-		HostileConfig: HostileConfig{PerSecond: 400, Each: 8, All: 20, Slow: 15, Addresses: 300},
-		run:           &run{group: new(players.Group), cluster: &cluster{Nodes: &testenv.Nodes{All: []*testenv.Node{new(testenv.Node)}}}},
+		Hostile: &Hostile{PerSecond: 400, Each: 8, All: 20, Slow: 15, HostileScale: HostileScale{Addresses: 300}},
+		run:     &run{group: new(players.Group), Nodes: &testenv.Nodes{All: []*testenv.Node{new(testenv.Node)}}},
 	}
 	if o := r.order("frames", 1); o.PerSecond != 400 || o.For != 8 || o.Addresses != 300 {
 		t.Errorf("%+v", o)

@@ -10,12 +10,14 @@ package stress
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"laststand/internal/testenv"
@@ -23,8 +25,11 @@ import (
 	"laststand/loadtest/players"
 )
 
+// run is a run of any of the three, with its nodes and players. Its methods for nodes are safe for
+// concurrent use.
 type run struct {
-	cluster *cluster
+	ClusterConfig
+	*testenv.Nodes
 	checker *checker.Checker
 	stats   *players.Recorder
 	group   *players.Group
@@ -32,18 +37,16 @@ type run struct {
 
 	compared int // players whose stored sums finish has compared
 
+	life        context.Context
 	playing     context.Context // of the players
 	stopPlaying context.CancelFunc
+	stopOnce    sync.Once // of the nodes
 }
 
-// newRun starts the cluster of a run. span is the length of the spans of its figures.
+// newRun makes a run without nodes. span is the length of the spans of its figures.
 func newRun(ctx context.Context, c ClusterConfig, rules *checker.Checker, span time.Duration) *run {
-	if c.Log == nil {
-		c.Log = func(string, ...any) {}
-	}
-	r := &run{checker: rules, stats: players.NewRecorder(span)}
+	r := &run{ClusterConfig: c, Nodes: new(testenv.Nodes), checker: rules, stats: players.NewRecorder(span), life: ctx}
 	r.playing, r.stopPlaying = context.WithCancel(ctx)
-	r.cluster = startCluster(ctx, c, rules)
 	return r
 }
 
@@ -54,17 +57,21 @@ func (r *run) end() {
 		r.group.Wait()
 		r.group.Disconnect()
 	}
-	r.cluster.stop()
+	r.stopNodes()
 }
 
 // log prints a line with the time since the start of the run.
 func (r *run) log(format string, args ...any) {
-	r.cluster.Log("%7.1f s  "+format, append([]any{r.stats.Seconds()}, args...)...)
+	print := r.Log
+	if print == nil {
+		print = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+	}
+	print("%7.1f s  "+format, append([]any{r.stats.Seconds()}, args...)...)
 }
 
 // dialer returns the dialer of the nth client; nil: any local address.
 func (r *run) dialer(n int) *net.Dialer {
-	for _, url := range r.cluster.urls() {
+	for _, url := range r.URLs() {
 		if !strings.HasPrefix(url, "http://127.0.0.1:") {
 			return nil
 		}
@@ -88,37 +95,32 @@ func (r *run) finish(ctx context.Context, share int) {
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
 	r.compared = testenv.Must(stored.CheckStored(ctx))
 	if posted := r.group.Posted.Load(); posted > 0 {
-		testenv.MustDo(stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours))
+		testenv.MustDo(stored.AwaitBehaviours(ctx, posted, r.behaviours))
 	}
 	r.log("everything is checked")
 }
 
-// MaxLateMS is how late a step of a match may be by the contract.
-const MaxLateMS = 3000
+// maxLateMS is how late a step of a match may be by the contract.
+const maxLateMS = 3000
 
-// Report is the result of a run. Its failures are the reasons why the run has failed.
+// Report is the result of a run. Its failures include the first violations.
 type Report struct {
 	*players.Report
-	Summary        checker.Summary
-	Counts         map[string]int64 // of everything that the players counted
-	Compared       int              // players whose stored sums were compared
-	Violations     []string         // the first ones
-	ViolationCount int
+	Summary  checker.Summary
+	Counts   map[string]int64 // of everything that the players counted
+	Compared int              // players whose stored sums were compared
 
 	nodes []*testenv.Node
 }
 
-// newReport starts the report of a run whose nodes have ended.
+// newReport starts the report of a run whose nodes have ended, with its violations.
 func (r *run) newReport(program string) *Report {
-	return &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), Compared: r.compared, nodes: r.cluster.All}
-}
-
-func (out *Report) finish(found *checker.Violations) *Report {
-	out.Violations, out.ViolationCount = found.All()
-	for _, line := range out.Violations {
-		out.Line("VIOLATION %s", line)
+	out := &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), Compared: r.compared, nodes: r.All}
+	listed, count := r.checker.Violations.All()
+	for _, line := range listed {
+		out.FailIf(true, "violation: %s", line)
 	}
-	out.FailIf(out.ViolationCount > 0, "%d violations", out.ViolationCount)
+	out.FailIf(count > len(listed), "%d violations in all", count)
 	return out
 }
 
@@ -144,18 +146,18 @@ func (out *Report) addPlay(r *run, from, to int) {
 	}
 	length := r.stats.Length().Seconds()
 	out.Line("load      %.1f answers/s for %.0f s on %d nodes",
-		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()))
+		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.URLs()))
 	out.Line("matches   %d duels, %d buzzer, %d survival, %d races; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
 		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Matches["race"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
 	if late := slices.Sorted(slices.Values(out.Summary.LateMS)); len(late) > 0 {
 		n := len(late)
 		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
-			n, late[n/2], late[n*99/100], late[n-1], MaxLateMS/1000, out.LaterThan(MaxLateMS))
+			n, late[n/2], late[n*99/100], late[n-1], maxLateMS/1000, out.laterThan(maxLateMS))
 	}
 }
 
-// LaterThan returns how many questions opened more than ms late.
-func (out *Report) LaterThan(ms int64) (count int) {
+// laterThan returns how many questions opened more than ms late.
+func (out *Report) laterThan(ms int64) (count int) {
 	for _, late := range out.Summary.LateMS {
 		if late > ms {
 			count++

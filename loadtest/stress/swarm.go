@@ -20,32 +20,36 @@ import (
 )
 
 type swarm struct {
-	SwarmConfig
+	*Swarm
 	*run
 	starting sync.WaitGroup // of duel players
 }
 
-// Swarm runs the load, and ends everything that it started. An error says that the run
+// Play runs the load, and ends everything that it started. An error says that the run
 // could not start. The report lists violations, slow answers and why a run was aborted.
-func Swarm(ctx context.Context, c SwarmConfig) (out *Report, err error) {
+func (c *Swarm) Play(ctx context.Context) (out *Report, err error) {
 	defer testenv.Recover(&err)
 	isAttached := len(c.Attach) > 0
 	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached, KeepAnswers: true}
 	if !isAttached {
 		rules.LimitMS, rules.RevealMS = swarmLimit.Milliseconds(), c.Reveal.Milliseconds()
 	}
-	c.Settings = c.nodeSettings()
-	r := newRun(ctx, c.ClusterConfig, rules, max(time.Second, c.For/300))
-	defer r.end()
-	r.log("the nodes are %s", strings.Join(r.cluster.urls(), ","))
-	s := &swarm{SwarmConfig: c, run: r}
+	c.Node.Settings = c.nodeSettings()
+	s := &swarm{Swarm: c, run: newRun(ctx, c.ClusterConfig, rules, max(time.Second, c.For/300))}
+	defer s.end()
+	if isAttached {
+		s.run.Nodes = testenv.AttachNodes(c.Attach)
+	} else {
+		s.startNodes(ctx, c.Nodes)
+	}
+	s.log("the nodes are %s", strings.Join(s.URLs(), ","))
 	s.startClients(isAttached)
 	return s.play(ctx), nil
 }
 
 func (s *swarm) startClients(isAttached bool) {
 	c := players.Config{
-		Servers: s.cluster.urls, Dialer: s.dialer, Checker: s.checker, Stats: s.stats, Seed: uint64(time.Now().UnixNano()),
+		Servers: s.URLs, Dialer: s.dialer, Checker: s.checker, Stats: s.stats, Seed: uint64(time.Now().UnixNano()),
 		Habits:       players.Habits{Think: s.Think, SecondShare: 1. / 50, OutShare: 1. / 20},
 		ReplyTimeout: 20 * time.Second, ConnectTimeout: 2 * time.Minute, SilenceTimeout: 3 * time.Minute,
 		LateMatchWait: cmp.Or(s.LateMatchWait, 15*time.Second), ConnectsPerSecond: s.Ramp,
@@ -90,7 +94,7 @@ func (s *swarm) play(ctx context.Context) *Report {
 	if l.spike != nil {
 		out.addSpike(l.spike)
 	}
-	return out.finish(&s.checker.Violations)
+	return out
 }
 
 // load is when the load was on.
@@ -137,9 +141,27 @@ func (s *swarm) connect(ctx context.Context) {
 	}
 }
 
-// SwarmConfig configures a run with much load.
-type SwarmConfig struct {
-	ClusterConfig
+// Swarm plays on many nodes with many players, in any mix.
+//
+//	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
+//	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -think 11s -reveal 39s -questions 3 -ramp 300 -for 1m
+//	go run ./loadtest stress swarm -spike                          # three times the sustainable load
+//	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
+//
+// The open files of this process limit its connections. For more of them, start further
+// swarms with -attach and the addresses that the first one prints.
+//
+// The program exits with status 1 in these cases:
+//
+//   - The checker found a violation of the contract; see package checker.
+//   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
+//     admitted players was over twice the earlier p99 and over 25 ms, or that lasted for
+//     over 10 s.
+type Swarm struct {
+	ClusterConfig `kong:"embed,set='redis=redis',set='database='"`
+	Nodes         int      `default:"1" help:"Servers."`
+	Attach        []string `placeholder:"URL" help:"URLs of running nodes instead of starting some; arenas do not count there, lift their limits for guests."`
+
 	Idle      int `default:"1500" help:"Sessions that do nothing."`
 	Watchers  int `default:"50" help:"Sessions that watch a leaderboard."`
 	Duellists int `default:"200" name:"duels" help:"Players of duels, an even number."`
@@ -160,38 +182,13 @@ type SwarmConfig struct {
 	LateMatchWait time.Duration `kong:"-"` // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
 }
 
-// SwarmCommand plays on many nodes with many players, in any mix.
-//
-//	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
-//	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -think 11s -reveal 39s -questions 3 -ramp 300 -for 1m
-//	go run ./loadtest stress swarm -spike                          # three times the sustainable load
-//	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
-//
-// The open files of this process limit its connections. For more of them, start further
-// swarms with -attach and the addresses that the first one prints.
-//
-// The program exits with status 1 in these cases:
-//
-//   - The checker found a violation of the contract; see package checker.
-//   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
-//     admitted players was over twice the earlier p99 and over 25 ms, or that lasted for
-//     over 10 s.
-type SwarmCommand struct {
-	SwarmConfig
-	Cluster ClusterFlags `kong:"embed,set='redis=redis',set='database='"`
-	Servers int          `default:"1" name:"nodes" help:"Servers."`
-	Running []string     `name:"attach" placeholder:"URL" help:"URLs of running nodes instead of starting some; arenas do not count there, lift their limits for guests."`
-}
-
 // memoryLimit is the memory of this process from which on it collects garbage. As many
 // connections as it may have files take half a GiB.
 const memoryLimit = 2 << 30
 
-// Validate completes the configuration, and returns all its errors. A spike plays short matches, and
-// nothing else that was not asked for.
-func (c *SwarmCommand) Validate(k *kong.Context) error {
-	c.Cluster.addTo(&c.ClusterConfig)
-	c.Nodes, c.Attach = c.Servers, c.Running
+// Validate returns all errors of the configuration. A spike plays short matches, and nothing else that
+// was not asked for.
+func (c *Swarm) Validate(k *kong.Context) error {
 	given := map[string]bool{}
 	for _, p := range k.Path {
 		if p.Flag != nil {
@@ -209,14 +206,14 @@ func (c *SwarmCommand) Validate(k *kong.Context) error {
 }
 
 // Run runs the program. It fails by testenv.Must.
-func (c *SwarmCommand) Run(ctx context.Context) {
+func (c *Swarm) Run(ctx context.Context) {
 	debug.SetGCPercent(-1) // while this process collects garbage, answers seem late
 	debug.SetMemoryLimit(memoryLimit)
-	testenv.Must(Swarm(ctx, c.SwarmConfig)).publish()
+	testenv.Must(c.Play(ctx)).publish()
 }
 
 // Check returns all errors of a configuration.
-func (c SwarmConfig) Check() error {
+func (c *Swarm) Check() error {
 	var errs []error
 	add := func(isWrong bool, format string, args ...any) {
 		if isWrong {
@@ -253,7 +250,7 @@ func openFiles() int {
 }
 
 // connections returns the number of all connections. Each arena has a host.
-func (c SwarmConfig) connections() int {
+func (c *Swarm) connections() int {
 	hosts := 0
 	for _, players := range []int{c.Buzzer, c.Survival, c.Race} {
 		hosts += (players + c.Seats - 1) / max(c.Seats, 1)
@@ -261,11 +258,11 @@ func (c SwarmConfig) connections() int {
 	return c.players() + hosts + c.Watchers + c.Idle
 }
 
-func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival + c.Race }
+func (c *Swarm) players() int { return c.Duellists + c.Buzzer + c.Survival + c.Race }
 
 const swarmLimit = 15 * time.Second // for an answer
 
-func (c SwarmConfig) nodeSettings() string {
+func (c *Swarm) nodeSettings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: 1000, reveal_ms: %d", swarmLimit.Milliseconds(), c.Reveal.Milliseconds())
 	limits := ""
 	if !c.Spike { // only a spike must show that nodes shed load
