@@ -1,9 +1,7 @@
 package checker
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -124,34 +122,10 @@ func (s *Stored) compareBoard(ctx context.Context, players []string) error {
 	return nil
 }
 
-// storedAnswer is a player's answer to a question of a settled match, as the server tells it
-// to the player. The form can be compared.
-type storedAnswer struct {
-	Given     string
-	Correct   bool
-	ElapsedMS int64 // -1: no answer
-	Points    int64
-}
-
-func newStoredAnswer(r protocol.QuestionResult) storedAnswer {
-	a := storedAnswer{Given: cmp.Or(string(r.Given), "null"), Correct: r.Correct, ElapsedMS: -1, Points: r.Points}
-	if r.ElapsedMS != nil {
-		a.ElapsedMS = *r.ElapsedMS
-	}
-	return a
-}
-
 // compareAnswers compares the stored answers of a player in a match with those that the
 // server had accepted. Questions that a player was not asked are stored without an answer.
 func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) error {
-	var stored struct {
-		Questions []struct {
-			Given     json.RawMessage
-			Correct   bool
-			ElapsedMS *int64 `json:"elapsed_ms"`
-			Points    int64
-		}
-	}
+	var stored struct{ Questions []protocol.QuestionResult }
 	if err := s.Get(ctx, t.player, "matches/"+match+"/answers", &stored); err != nil {
 		return err
 	}
@@ -161,10 +135,9 @@ func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) er
 	for i, q := range stored.Questions {
 		want, isAsked := t.answers[i]
 		if !isAsked {
-			want = newStoredAnswer(protocol.QuestionResult{})
+			want = newResult(protocol.QuestionResult{})
 		}
-		got := newStoredAnswer(protocol.QuestionResult{Given: q.Given, Correct: q.Correct, ElapsedMS: q.ElapsedMS, Points: q.Points})
-		if got != want {
+		if got := newResult(q); got != want {
 			return fmt.Errorf("the answer of %s to question %d of %s is stored as %+v, and was %+v", t.player, i, match, got, want)
 		}
 	}

@@ -35,16 +35,47 @@ func (c *Checker) judge(m *match) {
 	m.log, m.parts, m.newest = matchLog{}, nil, nil
 }
 
+// judgement compares one match with the rules.
+type judgement struct {
+	*match
+	checker   *Checker
+	firsts    map[string]int64 // by team: questions that a player of the team answered first
+	lateMS    []int64          // see Summary
+	isPartial bool             // some players are unknown
+}
+
+// failIf reports a violation, if there is one.
+func (j *judgement) failIf(isWrong bool, format string, args ...any) {
+	if isWrong {
+		j.checker.Violations.Add("%s (%s): %s", j.id, j.log.found.Mode, fmt.Sprintf(format, args...))
+	}
+}
+
+// failRoundIf reports a violation in a question, if there is one.
+func (j *judgement) failRoundIf(isWrong bool, r *round, format string, args ...any) {
+	if isWrong {
+		j.failIf(true, "question %d: %s", r.asked.Question, fmt.Sprintf(format, args...))
+	}
+}
+
+// isUnsure reports whether something about a player is unknown.
+func (j *judgement) isUnsure() bool {
+	for _, t := range j.final {
+		if t.isUnsure {
+			return true
+		}
+	}
+	return j.isPartial
+}
+
 func (j *judgement) run() {
 	j.final = make(map[string]*totals)
-	switch {
-	case j.broken != nil:
-		j.violation("%v", j.broken)
+	if j.broken != nil {
+		j.failIf(true, "%v", j.broken)
 		return
-	case j.log.over == nil && j.checker.Leavers:
-		return
-	case j.log.over == nil:
-		j.violation("it was never over; the last of %d pushes: %s", len(j.hashes), j.newest)
+	}
+	if j.log.over == nil {
+		j.failIf(!j.checker.Leavers, "it was never over; the last of %d pushes: %s", len(j.hashes), j.newest)
 		return
 	}
 	j.seat()
@@ -69,32 +100,23 @@ func (j *judgement) seat() {
 	}
 	for player, p := range j.parts {
 		j.final[player] = &totals{Sums: Sums{Matches: 1}, player: player, lastRight: -1}
-		if p.isClient && !p.hasEnded && !j.checker.Leavers {
-			j.violation("%s did not see its end", player)
-		}
+		j.failIf(p.isClient && !p.hasEnded && !j.checker.Leavers, "%s did not see its end", player)
 		for question, sent := range p.answers {
-			if sent.accepted != nil && question >= len(j.log.rounds) {
-				j.violation("question %d was never asked, and an answer to it got %s", question, sent.replyData)
-			}
+			j.failIf(sent.accepted != nil && question >= len(j.log.rounds), "question %d was never asked, and an answer to it got %s", question, sent.replyData)
 		}
 	}
-	j.isPartial = len(j.final) < j.log.found.Players
-	if len(j.final) != j.log.found.Players && !j.checker.Strangers {
-		j.violation("%d players are in it, and %d were found", len(j.final), j.log.found.Players)
-	}
-	j.counts = j.log.found.Mode == "duel" && !hasBot || j.log.found.ArenaID != "" && j.checker.ArenasCount
+	found := j.log.found
+	j.isPartial = len(j.final) < found.Players
+	j.failIf(len(j.final) != found.Players && !j.checker.Strangers, "%d players are in it, and %d were found", len(j.final), found.Players)
+	j.counts = found.Mode == "duel" && !hasBot || found.ArenaID != "" && j.checker.ArenasCount
 }
 
 func (j *judgement) checkOpening(r *round, dueAt int64, after string) {
-	if limit := j.checker.LimitMS; limit != 0 && r.limitMS() != limit {
-		j.violation("question %d is open for %d ms, and the limit is %d", r.asked.Question, r.limitMS(), limit)
-	}
-	if j.checker.RevealMS == 0 {
-		return
-	}
-	j.lateMS = append(j.lateMS, r.asked.OpensAt-dueAt)
-	if r.asked.OpensAt < dueAt-maxClockSkewMS {
-		j.violation("question %d had to open at %d, after %s, and opened at %d", r.asked.Question, dueAt, after, r.asked.OpensAt)
+	limit := j.checker.LimitMS
+	j.failRoundIf(limit != 0 && r.limitMS() != limit, r, "it is open for %d ms, and the limit is %d", r.limitMS(), limit)
+	if j.checker.RevealMS > 0 {
+		j.lateMS = append(j.lateMS, r.asked.OpensAt-dueAt)
+		j.failRoundIf(r.asked.OpensAt < dueAt-maxClockSkewMS, r, "it had to open at %d, after %s, and opened at %d", dueAt, after, r.asked.OpensAt)
 	}
 }
 
@@ -107,19 +129,18 @@ func (j *judgement) judgeRound(r *round) (dueAt int64) {
 	t, lastClosesAt := countVerdicts(verdicts), j.lastClosesAt(r, verdicts)
 	if !t.isUnsure && !j.isPartial {
 		j.checkCounts(r, t)
-	}
-	j.checkFirst(r, verdicts)
-	j.checkVoid(r, verdicts)
-	if !t.isUnsure && !j.isPartial && j.log.found.ArenaID != "" {
 		j.checkChoices(r, verdicts)
 	}
+	j.checkFirst(r, verdicts)
+	survives := j.log.found.Mode != "survival" || t.right > 0 // else the question is void
+	j.failRoundIf(r.closed.Void == survives && (survives || !t.isUnsure && !j.isPartial), r, "somebody survives: %t, void: %t", survives, r.closed.Void)
 	for player, v := range verdicts {
 		j.score(r, j.final[player], v)
 	}
 	if r.closed.Reason == "timeout" {
 		return lastClosesAt + answerGraceMS
 	}
-	return readsUntil(r.asked) + t.newestMS
+	return r.readsUntil() + t.newestMS
 }
 
 // verdicts returns the verdicts on all players who are still in the match. If it is
@@ -131,57 +152,50 @@ func (j *judgement) verdicts(r *round) map[string]verdict {
 		if t.isUnsure && j.log.found.Mode == "survival" {
 			v = verdict{isUnsure: true}
 		}
+		j.failRoundIf(t.isOut && v.isAccepted, r, "an answer of %s was accepted, who was out", player)
 		if !t.isOut {
 			all[player] = v
 			j.checkTimes(r, j.parts[player])
-		} else if v.isAccepted {
-			j.violation("question %d: an answer of %s was accepted, who was out", r.asked.Question, player)
 		}
 	}
 	return all
 }
 
-func (j *judgement) checkCounts(r *round, t verdictCounts) {
-	if r.closed.Answered != t.accepted || r.closed.Right != t.right {
-		j.violation("question %d: %d answers were accepted and %d right, and its close says %d and %d",
-			r.asked.Question, t.accepted, t.right, r.closed.Answered, r.closed.Right)
+// lastClosesAt is when a question had to close at the latest, for the players still in. One
+// who has left without a trace counts as without extra time.
+func (j *judgement) lastClosesAt(r *round, verdicts map[string]verdict) int64 {
+	extra := int64(0)
+	for player := range verdicts {
+		if !j.checker.Leavers {
+			extra = max(extra, j.parts[player].extra)
+		}
 	}
-	if r.closed.Reason == "all_answered" && t.accepted != t.players {
-		j.violation("question %d was closed by all_answered when %d of %d had answered", r.asked.Question, t.accepted, t.players)
-	}
-	if j.log.found.Players <= maxFullView && int64(len(r.closed.Results)) != t.players {
-		j.violation("question %d: its close names %d of %d players", r.asked.Question, len(r.closed.Results), t.players)
-	}
+	return r.closesAtFor(extra)
 }
 
 // maxNamed is how many players of a larger match the pushes to every player name.
 const maxNamed = 10
 
 func (j *judgement) end() {
-	over, found := j.log.over, j.log.found
+	over, found, isUnsure := j.log.over, j.log.found, j.isUnsure()
 	rank(found.Mode, j.final)
 	if over.Reason != "finished" {
 		j.endEarly()
 		return
 	}
-	if n := len(j.log.rounds); n > 0 && j.log.rounds[n-1].closed == nil {
-		j.violation("it ended while question %d was open", n-1)
-	}
+	n := len(j.log.rounds)
+	j.failIf(n > 0 && j.log.rounds[n-1].closed == nil, "it ended while question %d was open", n-1)
 	j.checkLength()
 	want := found.Players
 	if want > maxFullView {
 		want = maxNamed
 	}
-	if len(over.Standings) != want {
-		j.violation("its end names %d players, not %d", len(over.Standings), want)
-	}
+	j.failIf(len(over.Standings) != want, "its end names %d players, not %d", len(over.Standings), want)
 	for _, s := range over.Standings {
 		t := j.final[s.Player]
-		if t == nil && !j.isPartial || t != nil && !j.isUnsure() && s != t.standing(s) {
-			j.violation("its end says %+v, and it is %+v", s, t)
-		}
+		j.failIf(t == nil && !j.isPartial || t != nil && !isUnsure && s != t.standing(s), "its end says %+v, and it is %+v", s, t)
 	}
-	if found.Mode != "race" || len(found.Teams) == 0 || !j.isUnsure() && found.Players <= maxFullView { // else the points of a team are unknown
+	if found.Mode != "race" || len(found.Teams) == 0 || !isUnsure && found.Players <= maxFullView { // else the points of a team are unknown
 		j.checkWinner()
 	}
 }
@@ -190,13 +204,10 @@ func (j *judgement) end() {
 // Ranks then depend on who left, which clients do not learn.
 func (j *judgement) endEarly() {
 	over := j.log.over
-	if !j.checker.Leavers {
-		j.violation("it ended as %s", over.Reason)
-	}
+	j.failIf(!j.checker.Leavers, "it ended as %s", over.Reason)
 	for _, s := range over.Standings {
-		if t := j.final[s.Player]; t != nil && !t.isUnsure && s.Score != t.Score {
-			j.violation("it ended as %s, and its end says %+v, and it is %+v", over.Reason, s, t)
-		}
+		t := j.final[s.Player]
+		j.failIf(t != nil && !t.isUnsure && s.Score != t.Score, "it ended as %s, and its end says %+v, and it is %+v", over.Reason, s, t)
 	}
 	for _, t := range j.final {
 		t.isUnsure = true
@@ -213,9 +224,7 @@ func (j *judgement) checkLength() {
 		}
 	}
 	n, found := len(j.log.rounds), j.log.found
-	if n < found.Questions && (found.Mode != "survival" || alive > 1 && !j.isUnsure()) {
-		j.violation("it ended after %d of %d questions with %d players in it", n, found.Questions, alive)
-	}
+	j.failIf(n < found.Questions && (found.Mode != "survival" || alive > 1 && !j.isUnsure()), "it ended after %d of %d questions with %d players in it", n, found.Questions, alive)
 }
 
 // checkWinner checks the winner: the one leader among the teams, or else among the players.
@@ -234,17 +243,14 @@ func (j *judgement) checkWinner() {
 	if len(leaders) == 1 {
 		want = leaders[0]
 	}
-	if j.log.over.Winner != want {
-		j.violation("its winner is %q, and the leaders are %q", j.log.over.Winner, leaders)
-	}
+	j.failIf(j.log.over.Winner != want, "its winner is %q, and the leaders are %q", j.log.over.Winner, leaders)
 }
 
 // checkTeams checks the scores and ranks of the teams, and returns those at rank 1. The points
 // of the team of a race are those of its players.
 func (j *judgement) checkTeams() (leaders []string) {
-	if len(j.log.over.Teams) != len(j.log.found.Teams) {
-		j.violation("it ends with the teams %+v", j.log.over.Teams)
-	}
+	teams := j.log.over.Teams
+	j.failIf(len(teams) != len(j.log.found.Teams), "it ends with the teams %+v", teams)
 	scores := j.firsts
 	if j.log.found.Mode == "race" {
 		scores = make(map[string]int64)
@@ -252,16 +258,14 @@ func (j *judgement) checkTeams() (leaders []string) {
 			scores[s.Team] += j.final[s.Player].Score
 		}
 	}
-	for _, t := range j.log.over.Teams {
+	for _, t := range teams {
 		rank := 1
 		for _, other := range j.log.found.Teams {
 			if scores[other.ID] > scores[t.ID] {
 				rank++
 			}
 		}
-		if t.Score != scores[t.ID] || t.Rank != rank {
-			j.violation("its end says %+v of a team with %d points, at rank %d", t, scores[t.ID], rank)
-		}
+		j.failIf(t.Score != scores[t.ID] || t.Rank != rank, "its end says %+v of a team with %d points, at rank %d", t, scores[t.ID], rank)
 		if rank == 1 {
 			leaders = append(leaders, t.ID)
 		}

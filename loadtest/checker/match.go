@@ -2,6 +2,7 @@ package checker
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
@@ -101,18 +102,13 @@ type round struct {
 	right    CorrectAnswer
 }
 
-func (r *round) limitMS() int64 { return r.asked.ClosesAt - readsUntil(r.asked) }
+func (r *round) limitMS() int64 { return r.asked.ClosesAt - r.readsUntil() }
 
 // closesAtFor is when a question closes for a player with extra time, in percent.
 func (r *round) closesAtFor(extra int64) int64 { return r.closesAt + r.limitMS()*extra/100 }
 
 // readsUntil is when a question accepts answers.
-func readsUntil(q protocol.Question) int64 {
-	if q.ReadsUntil != nil {
-		return *q.ReadsUntil
-	}
-	return q.OpensAt
-}
+func (r *round) readsUntil() int64 { return *cmp.Or(r.asked.ReadsUntil, &r.asked.OpensAt) }
 
 func (r *round) isExtended() bool { return r.closesAt > r.asked.ClosesAt }
 
@@ -168,34 +164,31 @@ func (l *matchLog) open(data json.RawMessage) error {
 
 // add decodes a push that belongs to the open question.
 func (r *round) add(kind string, data json.RawMessage) error {
-	var question int
+	push := struct {
+		Question int
+		Player   string
+		ClosesAt int64 `json:"closes_at"`
+	}{}
+	if err := json.Unmarshal(data, &push); err != nil {
+		return err
+	}
+	if push.Question != r.asked.Question {
+		return fmt.Errorf("question %d is open", r.asked.Question)
+	}
 	switch kind {
 	case protocol.TypeQuestionExtended:
-		e, err := decode[protocol.QuestionExtended](data)
-		if err != nil {
-			return err
-		}
-		question, r.closesAt = e.Question, e.ClosesAt
+		r.closesAt = push.ClosesAt
 	case protocol.TypeAnswerSeen:
-		s, err := decode[protocol.AnswerSeen](data)
-		if err != nil {
-			return err
-		}
-		if r.seen[s.Player] {
+		if r.seen[push.Player] {
 			return fmt.Errorf("it was pushed before")
 		}
-		question, r.seen[s.Player] = s.Question, true
+		r.seen[push.Player] = true
 	case protocol.TypeQuestionClosed:
 		closed, err := decode[protocol.QuestionClosed](data)
-		if err != nil {
-			return err
-		}
-		question, r.closed, r.right = closed.Question, &closed, DecodeCorrectAnswer(closed.Answer)
+		r.closed, r.right = &closed, DecodeCorrectAnswer(closed.Answer)
+		return err
 	default:
 		return fmt.Errorf("this is no numbered push")
-	}
-	if question != r.asked.Question {
-		return fmt.Errorf("question %d is open", r.asked.Question)
 	}
 	return nil
 }
@@ -221,6 +214,8 @@ type answer struct {
 	isLate    bool // refused with question_closed
 	isUnsure  bool // refused for now; it may count nevertheless
 }
+
+func (a *answer) isAccepted() bool { return a != nil && a.accepted != nil }
 
 func (a *answer) has(given json.RawMessage) bool {
 	return slices.ContainsFunc(a.sent, func(sent json.RawMessage) bool { return bytes.Equal(sent, given) })

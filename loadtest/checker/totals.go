@@ -35,9 +35,9 @@ type totals struct {
 	lastRight  int   // the last question that the player answered right, -1 for none
 	rightInRow int64 // right answers in a row up to the last question
 	isOut      bool
-	isUnsure   bool                 // a verdict is unknown
-	rank       int                  // at the end
-	answers    map[int]storedAnswer // by question; nil unless Checker.KeepAnswers
+	isUnsure   bool           // a verdict is unknown
+	rank       int            // at the end
+	answers    map[int]result // by question; nil unless Checker.KeepAnswers
 }
 
 // standing returns the standing that the server must show. Values that the totals do not

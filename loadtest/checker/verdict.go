@@ -1,8 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"slices"
 
 	"laststand/internal/protocol"
 )
@@ -22,7 +23,7 @@ func (j *judgement) verdict(r *round, p *part) verdict {
 	sent := p.answers[r.asked.Question]
 	hasSeenAll := p.isClient && p.hasEnded
 	switch {
-	case sent != nil && sent.accepted != nil:
+	case sent.isAccepted():
 		return r.accept(sent.accepted, sent.reply.ElapsedMS)
 	case sent == nil && hasSeenAll, sent != nil && sent.isLate && !r.isExtended():
 		return verdict{}
@@ -30,14 +31,11 @@ func (j *judgement) verdict(r *round, p *part) verdict {
 		return verdict{}
 	}
 	published := j.published(r, p)
-	for _, result := range published {
-		if result.ElapsedMS == nil {
-			continue
+	for _, shown := range published {
+		if shown.ElapsedMS != nil {
+			j.failRoundIf(sent != nil && !sent.has(shown.Given), r, "%s sent something else than %s, which counts", p.player, shown.Given)
+			return r.accept(shown.Given, *shown.ElapsedMS)
 		}
-		if sent != nil && !sent.has(result.Given) {
-			j.violation("question %d: %s sent %s, and %s counts", r.asked.Question, p.player, sent.sent, result.Given)
-		}
-		return r.accept(result.Given, *result.ElapsedMS)
 	}
 	return verdict{isUnsure: len(published) == 0}
 }
@@ -49,51 +47,33 @@ func (r *round) accept(given json.RawMessage, elapsedMS int64) verdict {
 // published returns the player's results that the server sent to all players and to this
 // player alone.
 func (j *judgement) published(r *round, p *part) (all []protocol.QuestionResult) {
-	for _, result := range r.closed.Results {
-		if result.Player == p.player {
-			all = append(all, result)
+	for _, shown := range r.closed.Results {
+		if shown.Player == p.player {
+			all = append(all, shown)
 		}
 	}
 	if o, ok := p.own[r.asked.Question]; ok {
-		all = append(all, protocol.QuestionResult{
-			Player: p.player, Given: o.Given, Correct: o.Correct, ElapsedMS: o.ElapsedMS, Points: o.Points, Score: o.Score, Out: o.Out,
-		})
+		all = append(all, protocol.QuestionResult{Given: o.Given, Correct: o.Correct, ElapsedMS: o.ElapsedMS, Points: o.Points, Score: o.Score, Out: o.Out})
 	}
 	return all
 }
 
-// checkTimes checks the stamp and the time of an accepted answer.
-func (j *judgement) checkTimes(r *round, p *part) {
-	sent := p.answers[r.asked.Question]
-	if sent == nil || sent.accepted == nil {
-		return
-	}
-	if at, closesAt := sent.reply.At, r.closesAtFor(p.extra); at > closesAt || sent.reply.ElapsedMS != elapsedMS(r.asked, at, p.extra) {
-		j.violation("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, closesAt, sent.replyData)
-	}
-	if r.asked.ReadsUntil != nil && sent.reply.At < *r.asked.ReadsUntil {
-		j.violation("question %d has a reading time up to %d, and an answer got %s", r.asked.Question, *r.asked.ReadsUntil, sent.replyData)
-	}
-	if sent.isEarly && sent.reply.At < r.asked.OpensAt {
-		j.violation("question %d opened at %d, and an answer before that got %s", r.asked.Question, r.asked.OpensAt, sent.replyData)
-	}
-	if sent.isLate && !r.isExtended() {
-		j.violation("question %d was closed to an answer that got %s", r.asked.Question, sent.replyData)
-	}
+// result is a player's result of a question in a form that can be compared. What is stored has
+// neither a score nor isOut.
+type result struct {
+	given     string
+	correct   bool
+	elapsedMS int64 // or noAnswer
+	points    int64
+	score     int64
+	isOut     bool
 }
 
-// maxEarlyMS is how far the stamp of an answer may lie before the opening, because the
-// clocks of two nodes differ.
-const maxEarlyMS = 50
+const noAnswer = -1
 
-// elapsedMS returns the elapsed_ms of an accepted answer from its stamp. It is 0 for a
-// stamp up to maxEarlyMS before the opening, and the limit for an earlier stamp. With extra
-// time, in percent, it is scaled to the limit of the others.
-func elapsedMS(q protocol.Question, at, extra int64) int64 {
-	if at < q.OpensAt-maxEarlyMS {
-		return q.ClosesAt - readsUntil(q)
-	}
-	return max(at-readsUntil(q), 0) * 100 / (100 + extra)
+func newResult(r protocol.QuestionResult) result {
+	elapsed := int64(noAnswer)
+	return result{cmp.Or(string(r.Given), "null"), r.Correct, *cmp.Or(r.ElapsedMS, &elapsed), r.Points, r.Score, r.Out}
 }
 
 // verdictCounts sums up the verdicts on a question.
@@ -118,44 +98,69 @@ func countVerdicts(verdicts map[string]verdict) (t verdictCounts) {
 	return t
 }
 
-// maxFullView is the largest match in which the server sends every result to every
-// player.
-const maxFullView = 50
-
-// judgement compares one match with the rules.
-type judgement struct {
-	*match
-	checker   *Checker
-	firsts    map[string]int64 // by team: questions that a player of the team answered first
-	lateMS    []int64          // see Summary
-	isPartial bool             // some players are unknown
+// addTo adds a question to the totals of its player, and returns its points.
+func (v verdict) addTo(t *totals, found protocol.MatchFound, r *round) (points int64) {
+	limitMS := r.limitMS()
+	t.isUnsure = t.isUnsure || v.isUnsure
+	t.Asked++
+	if v.isAccepted {
+		t.Answered++
+	}
+	points = v.points(t, found, r)
+	t.Score += points
+	if !v.isCorrect {
+		t.TimeMS += limitMS
+		t.rightInRow = 0
+		return points
+	}
+	t.rightInRow++
+	t.Correct++
+	t.TimeMS += min(v.elapsedMS, limitMS)
+	return points
 }
 
-func (j *judgement) violation(format string, args ...any) {
-	j.checker.Violations.Add("%s (%s): %s", j.id, j.log.found.Mode, fmt.Sprintf(format, args...))
-}
-
-// isUnsure reports whether something about a player is unknown.
-func (j *judgement) isUnsure() bool {
-	for _, t := range j.final {
-		if t.isUnsure {
-			return true
+// points returns the points of a verdict, by the scoring that the match told. t is the
+// player before the answer.
+func (v verdict) points(t *totals, found protocol.MatchFound, r *round) int64 {
+	if !v.isAccepted || v.isUnsure {
+		return 0
+	}
+	scoring, factor := found.Scoring, r.asked.Points
+	if found.Mode != "race" { // these modes have no choice
+		scoring, factor = protocol.Scoring{Preset: "speed", Points: 100}, 1
+	}
+	if found.Mode == "buzzer" {
+		scoring.Preset = "accuracy"
+	}
+	full := scoring.Points
+	if limit := r.limitMS(); scoring.Preset == "speed" {
+		full += scoring.Points * (limit - min(v.elapsedMS, limit)) / limit
+	}
+	if v.isCorrect {
+		return factor * (full + scoring.Streak*min(t.rightInRow, 5))
+	}
+	if scoring.Partial {
+		if part := full * r.right.net(v.given) / int64(max(len(r.right.Choices), 1)); part > 0 {
+			return factor * part
 		}
 	}
-	return j.isPartial
+	return -min(factor*scoring.Penalty, t.Score)
 }
 
-// maxClockSkewMS is how far the clocks of two nodes may differ.
-const maxClockSkewMS = 100
-
-// lastClosesAt is when a question had to close at the latest, for the players still in. One
-// who has left without a trace counts as without extra time.
-func (j *judgement) lastClosesAt(r *round, verdicts map[string]verdict) int64 {
-	extra := int64(0)
-	for player := range verdicts {
-		if !j.checker.Leavers {
-			extra = max(extra, j.parts[player].extra)
+// net returns how many more right choices than wrong ones an answer has; 0 for other kinds.
+func (r CorrectAnswer) net(given json.RawMessage) (net int64) {
+	for _, choice := range decodeGiven(given).Choices {
+		if slices.Contains(r.Choices, choice) {
+			net++
+		} else {
+			net--
 		}
 	}
-	return r.closesAtFor(extra)
+	return max(net, 0)
+}
+
+// decodeGiven decodes an answer that the server accepted; none is empty.
+func decodeGiven(given json.RawMessage) (g protocol.Given) {
+	_ = json.Unmarshal(given, &g)
+	return g
 }
