@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
@@ -30,12 +31,17 @@ type Guest struct {
 // CreateGuest makes a new guest at a server such as http://127.0.0.1:8080. If the nickname
 // is empty, the server chooses one.
 func CreateGuest(ctx context.Context, server, game, nickname string) (g Guest, err error) {
+	err = GuestCall(server, game, nickname).Do(ctx, &g)
+	return g, err
+}
+
+// GuestCall is the call of CreateGuest.
+func GuestCall(server, game, nickname string) Call {
 	body := map[string]string{"device": rand.Text() + rand.Text()[:6]}
 	if nickname != "" {
 		body["nickname"] = nickname
 	}
-	err = Call{Method: http.MethodPost, URL: server + "/v1/games/" + game + "/guests", Body: body}.Do(ctx, &g)
-	return g, err
+	return Call{Method: http.MethodPost, URL: server + "/v1/games/" + game + "/guests", Body: body}
 }
 
 // CreateArena makes an arena; its host is the owner of the token.
@@ -49,8 +55,10 @@ type Call struct {
 	Client *http.Client // nil: the default client
 	Method string       // "": GET
 	URL    string
+	Host   string // "": that of the URL
 	Token  string
-	Body   any // sent as JSON; nil: none
+	Header http.Header // further headers
+	Body   any         // sent as JSON; nil: none
 }
 
 // StatusError is an answer with a status that is no success.
@@ -64,25 +72,35 @@ func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Sta
 
 // Do makes the request and decodes its JSON answer into v. A status that is no success is a
 // *StatusError.
-func (c Call) Do(ctx context.Context, v any) (err error) {
+func (c Call) Do(ctx context.Context, v any) error {
+	answer, raw, err := c.Send(ctx)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("players: %s %s: %w", c.Method, c.URL, &StatusError{answer.StatusCode, string(raw)})
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// Send makes the request. It returns any answer, whose body it has read.
+func (c Call) Send(ctx context.Context) (answer *http.Response, raw []byte, err error) {
 	defer testenv.Recover(&err)
 	var body io.Reader
 	if c.Body != nil {
 		body = bytes.NewReader(testenv.Must(json.Marshal(c.Body)))
 	}
 	r := testenv.Must(http.NewRequestWithContext(ctx, c.Method, c.URL, body))
-	r.Header.Set("Content-Type", "application/json")
+	maps.Copy(r.Header, c.Header)
+	if r.Host = c.Host; body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	answer, err := cmp.Or(c.Client, http.DefaultClient).Do(r)
-	testenv.MustDo(err)
+	answer = testenv.Must(cmp.Or(c.Client, http.DefaultClient).Do(r))
 	defer answer.Body.Close()
-	raw := testenv.Must(io.ReadAll(answer.Body))
-	if answer.StatusCode/100 != 2 {
-		testenv.Fail("players: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
-	}
-	return json.Unmarshal(raw, v)
+	return answer, testenv.Must(io.ReadAll(answer.Body)), nil
 }
 
 // CloseCode returns the close code that ended a connection, 0 if there was none.

@@ -95,9 +95,9 @@ func TestSocketSpeaksToAServer(t *testing.T) {
 		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4400, ""), time.Now().Add(time.Second))
 	})
 	a, _ := attackerOf(url)
-	s, err := a.open(t.Context(), 0, "")
-	if err != nil {
-		t.Fatal(err)
+	s := (&worker{a, t.Context(), 0}).open("")
+	if s == nil {
+		t.Fatalf("%+v", a.counts)
 	}
 	defer s.Close()
 	for _, text := range texts {
@@ -121,7 +121,7 @@ func TestBadRefusalsAreViolations(t *testing.T) {
 		a, violations := attackerOf("")
 		f := checker.Frame{Type: protocol.TypeError}
 		f.Data, _ = json.Marshal(protocol.Error{Code: code})
-		if !a.noteFrame(t.Context(), f, nil) || a.counts.Refused["error "+string(code)] != 1 {
+		if !(&worker{a, t.Context(), 0}).noteFrame(f, nil) || a.counts.Refused["error "+string(code)] != 1 {
 			t.Errorf("%s: %+v", code, a.counts)
 		}
 		if got := violations(); !strings.Contains(got, want) || (got == "") != (want == "") {
@@ -143,7 +143,8 @@ func TestASlowClientMustBeCutOff(t *testing.T) {
 				_ = server.Close()
 			}
 		}()
-		a.continueSlowly(t.Context(), c, ours, func() { a.readUntilClosed(t.Context(), ours) })
+		w := &worker{a, t.Context(), 0}
+		w.continueSlowly(c, ours, func() { w.readUntilClosed(ours) })
 		_ = server.Close()
 		if got := violations(); (got == "") != cuts {
 			t.Errorf("%s: %q", name, got)

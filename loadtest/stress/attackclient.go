@@ -3,12 +3,9 @@ package stress
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,6 +25,13 @@ const callTimeout = 10 * time.Second
 // firstAddress is the number of the first address of attackers: 127.2.0.1.
 const firstAddress = 2 * 62500
 
+// worker is one of the hostile clients of an attacker, with an address that it may share.
+type worker struct {
+	*attacker
+	ctx    context.Context // ends with the order
+	number int
+}
+
 // dialer returns the dialer of a worker.
 func (a *attacker) dialer(worker int) *net.Dialer {
 	d := players.FromAddress(firstAddress + worker%a.Addresses)
@@ -35,51 +39,33 @@ func (a *attacker) dialer(worker int) *net.Dialer {
 	return d
 }
 
-type call struct {
-	method, path, body string
-	header             http.Header
-	isOps              bool // to the operations listener
-	host               string
-}
-
 // answer is the answer to a call; its status is 0 if none came.
 type answer struct {
 	status int
-	body   string
+	body   []byte
 }
 
-// maxBody bounds how much of an answer is read, in bytes.
-const maxBody = 1 << 20
+// ask makes a call, and notes its answer.
+func (w *worker) ask(c players.Call) answer {
+	c.Client = w.clients[w.number%len(w.clients)]
+	response, body, err := c.Send(w.ctx)
+	if err != nil {
+		w.lost("cut")
+		return answer{}
+	}
+	listener := "http "
+	if strings.HasPrefix(c.URL, w.Ops) {
+		listener = "ops "
+	}
+	w.noteAnswer(c.Method+" "+c.URL, listener, response, body)
+	return answer{response.StatusCode, body}
+}
 
-func (a *attacker) ask(ctx context.Context, worker int, c call) answer {
-	url, listener := a.URL, "http "
-	if c.isOps {
-		url, listener = a.Ops, "ops "
+// lost notes a connection that ended, unless the order has ended it.
+func (w *worker) lost(refusal string) {
+	if w.ctx.Err() == nil {
+		w.refused(refusal)
 	}
-	r, err := http.NewRequestWithContext(ctx, c.method, url+c.path, strings.NewReader(c.body))
-	if err != nil {
-		a.violation("this program makes an invalid request: %v", err)
-		return answer{}
-	}
-	if c.body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for name, values := range c.header {
-		r.Header[name] = values
-	}
-	r.Host = c.host
-	response, err := a.clients[worker%len(a.clients)].Do(r)
-	var body []byte
-	if err == nil {
-		defer response.Body.Close()
-		body, err = io.ReadAll(io.LimitReader(response.Body, maxBody))
-	}
-	if err != nil {
-		a.lost(ctx, "cut")
-		return answer{}
-	}
-	a.noteAnswer(c.method+" "+c.path, listener, response, body)
-	return answer{response.StatusCode, string(body)}
 }
 
 // noteAnswer notes an answer: "http 429" for a problem of the API, "ops 401" for one of
@@ -96,19 +82,9 @@ func (a *attacker) noteAnswer(request, listener string, response *http.Response,
 	}
 	a.refused(listener + strconv.Itoa(status))
 	isForNow := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	switch {
-	case isForNow && response.Header.Get("Retry-After") == "":
-		a.violation("%.80s was answered with %d without a Retry-After", request, status)
-	case status >= 500 && status != http.StatusServiceUnavailable && listener != "bare ":
-		a.violation("%.80s was answered with %d: %.200s", request, status, body)
-	case bytes.Contains(body, []byte("goroutine ")), bytes.Contains(body, []byte("panic")):
-		a.violation("%.80s shows the inside of the server: %.200s", request, body)
-	}
-}
-
-func newGuest(header http.Header) call {
-	body := fmt.Sprintf(`{"device":%q}`, rand.Text()+rand.Text()[:6])
-	return call{method: "POST", path: "/v1/games/demo/guests", body: body, header: header}
+	a.violationIf(isForNow && response.Header.Get("Retry-After") == "", "%.80s was answered with %d without a Retry-After", request, status)
+	a.violationIf(status >= 500 && !isForNow && listener != "bare ", "%.80s was answered with %d: %.200s", request, status, body)
+	a.violationIf(bytes.Contains(body, []byte("goroutine ")) || bytes.Contains(body, []byte("panic")), "%.80s shows the inside of the server: %.200s", request, body)
 }
 
 // These are opcodes of RFC 6455, section 5.2, and the bits beside them.
@@ -145,51 +121,47 @@ func encode(first byte, payload []byte, claimed int64) []byte {
 
 func textFrame(text string) []byte { return encode(bitFinal|opText, []byte(text), -1) }
 
-// dial opens a TCP connection from the worker's address.
-func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
-	conn, err := a.dialer(worker).DialContext(ctx, "tcp", strings.TrimPrefix(a.URL, "http://"))
+// dial opens a TCP connection; nil: it failed, which is noted.
+func (w *worker) dial() net.Conn {
+	conn, err := w.dialer(w.number).DialContext(w.ctx, "tcp", strings.TrimPrefix(w.URL, "http://"))
 	if err != nil {
-		a.lost(ctx, "no connection")
+		w.lost("no connection")
+		return nil
 	}
-	return conn, err
+	return conn
 }
 
-// open opens a websocket from the worker's address. The origin is that of a page; "": none. The
-// attacker notes a refusal.
-func (a *attacker) open(ctx context.Context, worker int, origin string) (*players.Player, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+// open opens a websocket; nil: it failed, which is noted. The origin is that of a page; "": none.
+func (w *worker) open(origin string) *players.Player {
+	ctx, cancel := context.WithTimeout(w.ctx, callTimeout)
 	defer cancel()
-	p, status, err := players.Dialer{LocalDialer: a.dialer(worker), Origin: origin, Compression: true}.Open(ctx, a.URL)
+	p, status, err := players.Dialer{LocalDialer: w.dialer(w.number), Origin: origin, Compression: true}.Open(ctx, w.URL)
 	switch {
 	case err == nil:
-		return p, nil
+		return p
 	case status == 0:
-		a.lost(ctx, "cut")
-		return nil, err
-	case status >= 500 && status != http.StatusServiceUnavailable:
-		a.violation("an upgrade was answered with %d", status)
+		w.lost("cut")
+	default:
+		w.violationIf(status >= 500 && status != http.StatusServiceUnavailable, "an upgrade was answered with %d", status)
+		w.refused("upgrade " + strconv.Itoa(status))
 	}
-	a.refused("upgrade " + strconv.Itoa(status))
-	return nil, err
+	return nil
 }
 
-// errNoWelcome says that the server refused a hello; the attacker has noted the reason.
-var errNoWelcome = errors.New("stress: no welcome")
-
-// greet opens a websocket and says hello as a player of a game.
-func (a *attacker) greet(ctx context.Context, worker int, token string) (*players.Player, error) {
-	p, err := a.open(ctx, worker, "")
-	if err != nil {
-		return nil, err
+// greet opens a websocket and says hello as a player of a game; nil: it failed, which is noted.
+func (w *worker) greet(token string) *players.Player {
+	p := w.open("")
+	if p == nil {
+		return nil
 	}
 	_, _ = p.Send(protocol.TypeHello, protocol.Hello{Token: token}) // the read finds a lost connection
 	f, err := p.Read(callTimeout)
 	if err == nil && f.Type == protocol.TypeWelcome {
-		return p, nil
+		return p
 	}
-	a.noteFrame(ctx, f, err)
+	w.noteFrame(f, err)
 	_ = p.Close()
-	return nil, errNoWelcome
+	return nil
 }
 
 // send writes bytes unchanged to a connection, within a bounded time.
@@ -220,23 +192,19 @@ func describe(f checker.Frame, err error) string {
 
 // noteFrame notes how the server refused a message, as describe says. It returns whether
 // the connection is still usable.
-func (a *attacker) noteFrame(ctx context.Context, f checker.Frame, err error) bool {
+func (w *worker) noteFrame(f checker.Frame, err error) bool {
 	description := describe(f, err)
 	switch {
 	case errors.Is(err, net.ErrClosed), description == "none":
 		return false // this program closed it, or stops to wait
 	case err != nil:
-		a.lost(ctx, description)
+		w.lost(description)
 		return false
 	case f.Type == protocol.TypeError:
-		a.refused(description)
+		w.refused(description)
 		e := decodeError(f)
-		if e.Code == protocol.CodeRateLimited && e.RetryAfterMS <= 0 {
-			a.violation("a message was refused as too fast without a retry time: %s", f.Data)
-		}
-		if e.Code == protocol.CodeInternal || e.Code == "" {
-			a.violation("a message was answered with %s", f.Data)
-		}
+		w.violationIf(e.Code == protocol.CodeRateLimited && e.RetryAfterMS <= 0, "a message was refused as too fast without a retry time: %s", f.Data)
+		w.violationIf(e.Code == protocol.CodeInternal || e.Code == "", "a message was answered with %s", f.Data)
 	}
 	return true
 }
@@ -247,11 +215,7 @@ func decodeError(f checker.Frame) (e protocol.Error) {
 }
 
 // readUntil notes every frame until the connection ends, or until the given time.
-func (a *attacker) readUntil(ctx context.Context, p *players.Player, until time.Time) {
-	for {
-		f, err := p.Read(time.Until(until))
-		if !a.noteFrame(ctx, f, err) {
-			return
-		}
+func (w *worker) readUntil(p *players.Player, until time.Time) {
+	for w.noteFrame(p.Read(time.Until(until))) {
 	}
 }

@@ -162,17 +162,18 @@ func newAttacker(o attackOrder) *attacker {
 // repeat runs workers that call act again and again, at the pace of the order. It ends
 // when the time of the order is over and act was called at least as often as least says.
 // There are as many workers as the order has sockets, and at most as many as most says.
-func (a *attacker) repeat(ctx context.Context, most, least int, act func(ctx context.Context, worker, n int)) {
+func (a *attacker) repeat(ctx context.Context, most, least int, act func(w *worker, n int)) {
 	var calls atomic.Int64
 	var workers sync.WaitGroup
-	for worker := range min(a.Sockets, most) {
+	for number := range min(a.Sockets, most) {
 		workers.Go(func() {
+			w := &worker{a, ctx, number}
 			for {
 				n := int(calls.Add(1)) - 1
-				if n >= least && time.Now().After(a.until) || !a.awaitPace(ctx) {
+				if n >= least && time.Now().After(a.until) || !w.awaitPace() {
 					return
 				}
-				act(ctx, worker, n)
+				act(w, n)
 			}
 		})
 	}
@@ -181,15 +182,13 @@ func (a *attacker) repeat(ctx context.Context, most, least int, act func(ctx con
 
 // next waits for the pace of the order and counts an action. It returns false when the
 // time of the order is over.
-func (a *attacker) next(ctx context.Context) bool {
-	return time.Now().Before(a.until) && a.awaitPace(ctx)
-}
+func (w *worker) next() bool { return time.Now().Before(w.until) && w.awaitPace() }
 
-func (a *attacker) awaitPace(ctx context.Context) bool {
-	if a.pace.Wait(ctx) != nil {
+func (w *worker) awaitPace() bool {
+	if w.pace.Wait(w.ctx) != nil {
 		return false
 	}
-	a.count(func(c *attackCounts) { c.Sent++ })
+	w.count(func(c *attackCounts) { c.Sent++ })
 	return true
 }
 
@@ -201,15 +200,15 @@ func (a *attacker) count(add func(*attackCounts)) {
 
 func (a *attacker) refused(refusal string) { a.count(func(c *attackCounts) { c.Refused[refusal]++ }) }
 
-// lost notes a connection that ended, unless the order has ended it.
-func (a *attacker) lost(ctx context.Context, refusal string) {
-	if ctx.Err() == nil {
-		a.refused(refusal)
-	}
-}
-
 // maxListed bounds the violations that are listed.
 const maxListed = 12
+
+// violationIf notes a violation, if there is one.
+func (a *attacker) violationIf(isWrong bool, format string, args ...any) {
+	if isWrong {
+		a.violation(format, args...)
+	}
+}
 
 func (a *attacker) violation(format string, args ...any) {
 	line := a.Kind + ": " + fmt.Sprintf(format, args...)
@@ -227,16 +226,12 @@ func (a *attacker) violation(format string, args ...any) {
 func (a *attacker) checkGranted(name string, times int64, each int, period time.Duration) {
 	elapsed := time.Since(a.until) + a.For
 	most := float64(a.Addresses) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
-	if each > 0 && float64(times) > most {
-		a.violation("%d addresses were granted %d %s; the limit is %.0f", a.Addresses, times, name, most)
-	}
+	a.violationIf(each > 0 && float64(times) > most, "%d addresses were granted %d %s; the limit is %.0f", a.Addresses, times, name, most)
 }
 
 // token returns a valid token of a hostile player of the game demo.
 func (a *attacker) token(sub string) string {
 	token, err := testenv.Token("player", sub)
-	if err != nil {
-		a.violation("this program could not make a token: %v", err)
-	}
+	a.violationIf(err != nil, "this program could not make a token: %v", err)
 	return token
 }

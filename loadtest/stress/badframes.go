@@ -81,38 +81,30 @@ func fragments(n, size int) []byte {
 // sendMalformedFrames sends all broken frames in turn. It also sends each as the first frame
 // of a connection; then the server may answer only with a close.
 func sendMalformedFrames(ctx context.Context, a *attacker) {
-	a.repeat(ctx, 32, 2*len(broken), func(ctx context.Context, worker, n int) {
-		breakFrame(ctx, a, worker, broken[n%len(broken)], n/len(broken)%2 == 1)
+	a.repeat(ctx, 32, 2*len(broken), func(w *worker, n int) {
+		m := broken[n%len(broken)]
+		if n/len(broken)%2 == 0 {
+			w.breakFrame(m, w.greet(a.token("bad_frame_"+rand.Text()[:8])))
+			return
+		}
+		m.name, m.want = m.name+", at first", "close 4400,close 1009,close 1002,close 4401,none"
+		w.breakFrame(m, w.open(""))
 	})
 }
 
-func breakFrame(ctx context.Context, a *attacker, worker int, m malformed, first bool) {
-	var s *players.Player
-	var err error
-	if first {
-		s, err = a.open(ctx, worker, "")
-		m.want = "close 4400,close 1009,close 1002,close 4401,none"
-	} else {
-		s, err = a.greet(ctx, worker, a.token("bad_frame_"+rand.Text()[:8]))
-	}
-	if err != nil {
+func (w *worker) breakFrame(m malformed, s *players.Player) {
+	if s == nil {
 		return
 	}
 	defer s.Close()
 	_ = send(s.NetConn(), m.raw) // the server may close before the write ends
-	f, err := s.Read(endless(m))
-	how := describe(f, err)
-	a.noteFrame(ctx, f, err)
-	if ctx.Err() == nil && !slices.Contains(strings.Split(m.want, ","), how) && how != "cut" && how != "close 1013" && how != "close 4429" {
-		a.violation("the frame %q (first: %v) was met with %q, and %s was due", m.name, first, how, m.want)
-	}
-}
-
-// endless returns how long to wait for an answer. The time is short if no answer is
-// allowed too.
-func endless(m malformed) time.Duration {
+	timeout := callTimeout
 	if strings.HasSuffix(m.want, "none") {
-		return time.Second
+		timeout = time.Second
 	}
-	return callTimeout
+	f, err := s.Read(timeout)
+	how := describe(f, err)
+	w.noteFrame(f, err)
+	isAllowed := slices.Contains(append(strings.Split(m.want, ","), "cut", "close 1013", "close 4429"), how)
+	w.violationIf(w.ctx.Err() == nil && !isAllowed, "the frame %q was met with %q, and %s was due", m.name, how, m.want)
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/players"
 )
 
 // crooked is a request as raw bytes, and the statuses that may answer it. If there are
@@ -106,22 +108,23 @@ func crookedRequests() []crooked {
 // sendMalformedRequests makes all malformed requests in turn.
 func sendMalformedRequests(ctx context.Context, a *attacker) {
 	requests := crookedRequests()
-	a.repeat(ctx, 16, len(requests), func(ctx context.Context, worker, n int) {
-		askCrooked(ctx, a, worker, requests[n%len(requests)])
-	})
+	a.repeat(ctx, 16, len(requests), func(w *worker, n int) { w.askCrooked(requests[n%len(requests)]) })
 }
 
-// heavy is how many bytes count as one action.
-const heavy = 64 << 10
+// heavy is how many bytes count as one action. maxBody bounds how much of an answer is read.
+const (
+	heavy   = 64 << 10
+	maxBody = 1 << 20
+)
 
-func askCrooked(ctx context.Context, a *attacker, worker int, c crooked) {
+func (w *worker) askCrooked(c crooked) {
 	for range len(c.raw) / heavy { // a large one counts as several
-		if a.pace.Wait(ctx) != nil {
+		if w.pace.Wait(w.ctx) != nil {
 			return
 		}
 	}
-	conn, err := a.dial(ctx, worker)
-	if err != nil {
+	conn := w.dial()
+	if conn == nil {
 		return
 	}
 	defer conn.Close()
@@ -129,15 +132,13 @@ func askCrooked(ctx context.Context, a *attacker, worker int, c crooked) {
 	_, _ = io.WriteString(conn, c.raw)                // an answer may come before the write ends
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		a.lost(ctx, "cut") // after a body that is too large, the answer may be lost
+		w.lost("cut") // after a body that is too large, the answer may be lost
 		return
 	}
 	defer response.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody)) // as much as there is
-	a.noteAnswer(c.name, "http ", response, body)
-	if !slices.Contains(c.want, response.StatusCode) {
-		a.violation("the request %q was answered with %d, and one of %v was due: %.200s", c.name, response.StatusCode, c.want, body)
-	}
+	w.noteAnswer(c.name, "http ", response, body)
+	w.violationIf(!slices.Contains(c.want, response.StatusCode), "the request %q was answered with %d, and one of %v was due: %.200s", c.name, response.StatusCode, c.want, body)
 }
 
 // operatorsOnly maps paths of the operations listener to a text that proves that the
@@ -160,31 +161,26 @@ func askForAdmin(ctx context.Context, a *attacker) {
 	good := with(playerClaims("demo", "bad_admin"), admin)
 	byGame, _ := testenv.Sign(good) // texts and numbers always encode
 	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", testenv.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
-	a.repeat(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
-		header := http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
-		if token := tokens[n%len(tokens)]; token != "" {
-			header.Set("Authorization", "Bearer "+token)
-		}
-		path := paths[n/len(tokens)%len(paths)]
-		got := a.ask(ctx, worker, call{method: "GET", path: path, header: header, host: asHosts[n%len(asHosts)]})
-		if got.status == http.StatusOK && strings.Contains(got.body, operatorsOnly[path]) {
-			a.violation("the players' address serves %s", path)
-		}
+	a.repeat(ctx, 16, len(paths)*len(tokens), func(w *worker, n int) {
+		path, header := paths[n/len(tokens)%len(paths)], http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
+		call := players.Call{URL: a.URL + path, Token: tokens[n%len(tokens)], Header: header, Host: asHosts[n%len(asHosts)]}
+		got := w.ask(call)
+		a.violationIf(got.status == http.StatusOK && strings.Contains(string(got.body), operatorsOnly[path]), "the players' address serves %s", path)
 		if n%7 == 0 {
-			askOperations(ctx, a, worker, header)
+			w.askOperations(call)
 		}
 	})
 }
 
-// askOperations makes requests to the operations listener that need the role.
-func askOperations(ctx context.Context, a *attacker, worker int, header http.Header) {
-	for _, c := range []call{
-		{method: "GET", path: "/admin/v1/tasks"}, {method: "GET", path: "/debug/pprof/heap"},
-		{method: "POST", path: "/admin/v1/games/demo/queue/drain", body: "{}"}, {method: "POST", path: "/admin/v1/games/demo/leaderboards/rebuild"},
+// askOperations makes requests to the operations listener that need the role, with the token of
+// another call.
+func (w *worker) askOperations(as players.Call) {
+	for _, c := range []players.Call{
+		{URL: "/admin/v1/tasks"}, {URL: "/debug/pprof/heap"},
+		{Method: "POST", URL: "/admin/v1/games/demo/queue/drain", Body: protocol.Empty{}}, {Method: "POST", URL: "/admin/v1/games/demo/leaderboards/rebuild"},
 	} {
-		c.isOps, c.header = true, header
-		if got := a.ask(ctx, worker, c); got.status != 0 && got.status < 400 {
-			a.violation("operations serve %s %s to a client that is no admin: %d", c.method, c.path, got.status)
-		}
+		c.URL, c.Token, c.Header = w.Ops+c.URL, as.Token, as.Header
+		got := w.ask(c)
+		w.violationIf(got.status != 0 && got.status < 400, "operations serve %s %s to a client that is no admin: %d", c.Method, c.URL, got.status)
 	}
 }

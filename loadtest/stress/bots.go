@@ -3,7 +3,6 @@ package stress
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -16,10 +15,9 @@ import (
 // that could be of advantage. The checker judges their matches.
 func cheat(ctx context.Context, a *attacker) {
 	found := &checker.Checker{LimitMS: arcadeLimitMS, Leavers: true, Strangers: true}
-	a.repeat(ctx, 24&^1, 0, func(ctx context.Context, worker, _ int) { // an even number: each needs an opponent
-		id := fmt.Sprintf("bot_%d_%s", worker, rand.Text()[:6])
-		b := &bot{attacker: a, worker: worker, token: arcadeToken(id), view: found.Player(id)}
-		b.play(ctx)
+	a.repeat(ctx, 24&^1, 0, func(w *worker, _ int) { // an even number: each needs an opponent
+		id := fmt.Sprintf("bot_%d_%s", w.number, rand.Text()[:6])
+		(&bot{worker: w, token: arcadeToken(id), view: found.Player(id)}).play()
 	})
 	found.JudgeRest()
 	listed, _ := found.Violations.All()
@@ -34,13 +32,11 @@ const finalWait = 3 * time.Second
 
 // bot is one player who cheats.
 type bot struct {
-	*attacker
-	worker int
-	token  string
-	view   *checker.View
+	*worker
+	token string
+	view  *checker.View
 
 	conn *players.Player
-	last int64 // id of the last request
 	seq  int64 // of the last push of the match
 	sent map[int64]attempt
 }
@@ -53,16 +49,15 @@ type attempt struct {
 
 // play plays duels over its own connections until the server closes it, or the order is
 // over.
-func (b *bot) play(ctx context.Context) {
-	var err error
-	if b.conn, err = b.greet(ctx, b.worker, b.token); err != nil {
+func (b *bot) play() {
+	if b.conn = b.greet(b.token); b.conn == nil {
 		return
 	}
 	defer func() { _ = b.conn.Close() }() // whichever connection it is by then
 	b.join()
 	for b.view.IsPlaying() || time.Now().Before(b.until) {
 		f, err := b.conn.Read(min(time.Until(b.until)+finalWait, callTimeout))
-		if !b.noteFrame(ctx, f, err) || !b.receive(ctx, f) {
+		if !b.noteFrame(f, err) || !b.receive(f) {
 			return
 		}
 	}
@@ -73,11 +68,10 @@ func (b *bot) join() {
 	b.request(protocol.TypeDuelJoin, protocol.DuelJoin{})
 }
 
+// request sends a request, and returns its id. The read finds a lost connection.
 func (b *bot) request(kind string, data any) (id int64) {
-	b.last++
-	raw, _ := json.Marshal(data)                                                                               // our own messages always encode
-	_ = send(b.conn.NetConn(), textFrame(fmt.Sprintf(`{"id":%d,"type":%q,"data":%s}`, 100+b.last, kind, raw))) // the read finds a lost connection
-	return 100 + b.last
+	id, _ = b.conn.Send(kind, data)
+	return id
 }
 
 // try sends an answer to a question of a match, which may not be the bot's own.
@@ -90,7 +84,7 @@ func (b *bot) try(match string, question int, given protocol.Given, isAsked bool
 }
 
 // receive handles a frame. It returns false if the bot stops.
-func (b *bot) receive(ctx context.Context, f checker.Frame) bool {
+func (b *bot) receive(f checker.Frame) bool {
 	if f.Seq > 0 && f.Seq != b.seq+1 { // the reply to match.sync repeats it
 		return true
 	}
@@ -100,7 +94,7 @@ func (b *bot) receive(ctx context.Context, f checker.Frame) bool {
 	case protocol.TypeMatchFound:
 		b.tryElsewhere()
 	case protocol.TypeQuestion:
-		b.answer(ctx)
+		b.answer()
 	case protocol.TypeAnswered:
 		err = b.answered(f)
 	case protocol.TypeError:
@@ -109,14 +103,12 @@ func (b *bot) receive(ctx context.Context, f checker.Frame) bool {
 		}
 	case protocol.TypeMatchOver:
 		b.view.Finish()
-		if !b.next(ctx) {
+		if !b.next() {
 			return false
 		}
 		b.join()
 	}
-	if err != nil {
-		b.violation("%v", err)
-	}
+	b.violationIf(err != nil, "%v", err)
 	return true
 }
 
@@ -138,14 +130,14 @@ func (b *bot) tryElsewhere() {
 // answer answers the newest question at once. It also sends the same answer again, a
 // different answer, and an answer to the next question. Sometimes it uses two
 // connections.
-func (b *bot) answer(ctx context.Context) {
+func (b *bot) answer() {
 	q, _ := b.view.Question()
 	match := b.view.Match()
 	given := players.ArbitraryAnswer(q)
 	b.try(match, q.Question, given, true)
 	b.try(match, q.Question, given, true)
 	if q.Question%3 == 1 {
-		b.changeConnection(ctx)
+		b.changeConnection()
 	}
 	b.try(match, q.Question, players.OtherAnswer(q, given), true)
 	b.try(match, q.Question+1, blindAnswer, false)
@@ -166,20 +158,17 @@ func (b *bot) answered(f checker.Frame) error {
 }
 
 // changeConnection opens a second connection while answers of the first are on the way,
-// and continues over the new one. It still reads the replies on the first connection.
-func (b *bot) changeConnection(ctx context.Context) {
-	second, err := b.greet(ctx, b.worker, b.token)
-	if err != nil {
+// and continues over the new one. It first reads the replies on the first connection.
+func (b *bot) changeConnection() {
+	second := b.greet(b.token)
+	if second == nil {
 		return
 	}
 	first := b.conn
 	b.conn = second
 	for {
 		f, err := first.Read(time.Second)
-		if !b.noteFrame(ctx, f, err) {
-			break
-		}
-		if f.Re != nil && !b.receive(ctx, f) {
+		if !b.noteFrame(f, err) || f.Re != nil && !b.receive(f) {
 			break
 		}
 	}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/players"
 )
 
 // This is the second game of the attacked server, in which bots play.
@@ -205,70 +207,65 @@ func wronglyClaimed(good object) (all []forgery) {
 // forgeTokens tries all forgeries over HTTP and over websockets. First it checks that
 // the server accepts good tokens, so that a refusal means something.
 func forgeTokens(ctx context.Context, a *attacker) {
+	first := &worker{a, ctx, 1}
 	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
-		if status := useToken(ctx, a, 0, token).status; status == http.StatusUnauthorized {
-			a.violation("a good token was refused: %s", token)
-		}
+		a.violationIf(first.useToken(token).status == http.StatusUnauthorized, "a good token was refused: %s", token)
 	}
 	forged := forgeries()
 	for why, token := range a.Revoked {
 		forged = append(forged, forgery{why, token})
 	}
-	a.repeat(ctx, 32, 2*len(forged), func(ctx context.Context, worker, n int) {
-		f := forged[n/2%len(forged)]
-		if n%2 == 0 {
-			useForged(ctx, a, worker, f)
-			return
+	a.repeat(ctx, 32, 2*len(forged), func(w *worker, n int) {
+		if f := forged[n/2%len(forged)]; n%2 == 0 {
+			w.useForged(f)
+		} else {
+			w.greetForged(f)
 		}
-		greetForged(ctx, a, worker, f)
 	})
-	eraseAndReturn(ctx, a)
+	first.eraseAndReturn()
 }
 
 // useToken makes a request that only a player may make, and that changes nothing.
-func useToken(ctx context.Context, a *attacker, worker int, token string) answer {
-	return a.ask(ctx, worker, call{
-		method: "PUT", path: "/v1/games/demo/players/me/nickname", body: "{}", header: http.Header{"Authorization": {"Bearer " + token}},
-	})
+func (w *worker) useToken(token string) answer {
+	return w.ask(players.Call{Method: "PUT", URL: w.URL + "/v1/games/demo/players/me/nickname", Body: protocol.Empty{}, Header: http.Header{"Authorization": {"Bearer " + token}}})
 }
 
-func useForged(ctx context.Context, a *attacker, worker int, f forgery) {
+func (w *worker) useForged(f forgery) {
 	if strings.ContainsAny(f.token, "\r\n") { // such a token cannot be a header
 		return
 	}
-	switch got := useToken(ctx, a, worker, f.token); got.status {
-	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-	default:
-		a.violation("the token %q was taken: %d %.200s", f.name, got.status, got.body)
-	}
+	got := w.useToken(f.token)
+	w.violationIf(got.status != http.StatusUnauthorized && got.status != http.StatusForbidden && !isForNow(got.status),
+		"the token %q was taken: %d %.200s", f.name, got.status, got.body)
 }
 
-func greetForged(ctx context.Context, a *attacker, worker int, f forgery) {
-	s, err := a.greet(ctx, worker, f.token)
-	if err == nil {
-		a.violation("the token %q was welcome", f.name)
+// isForNow reports whether an answer says nothing about the request: there is none, or the server
+// asks for another try.
+func isForNow(status int) bool {
+	return status == 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+func (w *worker) greetForged(f forgery) {
+	if s := w.greet(f.token); s != nil {
+		w.violation("the token %q was welcome", f.name)
 		_ = s.Close()
 	}
 }
 
 // eraseAndReturn makes a guest, erases it, and then uses its token again.
-func eraseAndReturn(ctx context.Context, a *attacker) {
-	var guest struct{ Token string }
-	made := a.ask(ctx, 1, newGuest(nil))
-	if made.status != http.StatusCreated || json.Unmarshal([]byte(made.body), &guest) != nil {
+func (w *worker) eraseAndReturn() {
+	var guest players.Guest
+	made := w.ask(players.GuestCall(w.URL, "demo", ""))
+	if made.status != http.StatusCreated || json.Unmarshal(made.body, &guest) != nil {
 		return // the address has made too many guests
 	}
-	gone := a.ask(ctx, 1, call{method: "DELETE", path: "/v1/games/demo/players/me", header: http.Header{"Authorization": {"Bearer " + guest.Token}}})
-	switch gone.status {
-	case http.StatusNoContent:
-	case 0, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return
-	default:
-		a.violation("an erasure was answered with %d: %.200s", gone.status, gone.body)
+	gone := w.ask(players.Call{Method: "DELETE", URL: w.URL + "/v1/games/demo/players/me", Token: guest.Token})
+	if gone.status != http.StatusNoContent {
+		w.violationIf(!isForNow(gone.status), "an erasure was answered with %d: %.200s", gone.status, gone.body)
 		return
 	}
 	f := forgery{"of a player who is erased", guest.Token}
-	useForged(ctx, a, 1, f)
-	greetForged(ctx, a, 1, f)
+	w.useForged(f)
+	w.greetForged(f)
 }

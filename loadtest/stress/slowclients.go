@@ -58,32 +58,30 @@ func writeSlowly(ctx context.Context, a *attacker) { runSlowClients(ctx, a, slow
 func sendNothing(ctx context.Context, a *attacker) { runSlowClients(ctx, a, halfOpen) }
 
 func runSlowClients(ctx context.Context, a *attacker, all []slowClient) {
-	a.repeat(ctx, a.Sockets, 0, func(ctx context.Context, worker, _ int) { runSlowClient(ctx, a, worker, all[worker%len(all)]) })
+	a.repeat(ctx, a.Sockets, 0, func(w *worker, _ int) { w.runSlowClient(all[w.number%len(all)]) })
 }
 
 // runSlowClient connects and continues until the server cuts the connection, which must happen in
 // time.
-func runSlowClient(ctx context.Context, a *attacker, worker int, c slowClient) {
-	if c.isUpgraded {
-		if p, err := a.open(ctx, worker, ""); err == nil {
-			a.continueSlowly(ctx, c, p.NetConn(), func() { a.readUntil(ctx, p, time.Now().Add(time.Hour)) })
+func (w *worker) runSlowClient(c slowClient) {
+	if !c.isUpgraded {
+		if conn := w.dial(); conn != nil {
+			w.continueSlowly(c, conn, func() { w.readUntilClosed(conn) })
 		}
-		return
-	}
-	if conn, err := a.dial(ctx, worker); err == nil {
-		a.continueSlowly(ctx, c, conn, func() { a.readUntilClosed(ctx, conn) })
+	} else if p := w.open(""); p != nil {
+		w.continueSlowly(c, p.NetConn(), func() { w.readUntil(p, time.Now().Add(time.Hour)) })
 	}
 }
 
 // continueSlowly continues a slow client, while read reads until the server ends the connection. If
 // the limit is after the end of the order, it gives up at the end, unless SlowTimeout allows it to
 // wait.
-func (a *attacker) continueSlowly(ctx context.Context, c slowClient, conn net.Conn, read func()) {
-	giveUpAt := a.until
-	if c.limit <= a.SlowTimeout {
-		giveUpAt = a.until.Add(a.SlowTimeout)
+func (w *worker) continueSlowly(c slowClient, conn net.Conn, read func()) {
+	giveUpAt := w.until
+	if c.limit <= w.SlowTimeout {
+		giveUpAt = w.until.Add(w.SlowTimeout)
 	}
-	connected, end := context.WithCancel(ctx)
+	connected, end := context.WithCancel(w.ctx)
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		defer end()
@@ -93,9 +91,7 @@ func (a *attacker) continueSlowly(ctx context.Context, c slowClient, conn net.Co
 	startedAt := time.Now()
 	for n := 0; testenv.Pause(connected, dripInterval) == nil; n++ {
 		isTooLate := time.Since(startedAt) > c.limit
-		if isTooLate {
-			a.violation("the server did not cut off %s, byte by byte, within %s", c.name, c.limit)
-		}
+		w.violationIf(isTooLate, "the server did not cut off %s, byte by byte, within %s", c.name, c.limit)
 		if isTooLate || time.Now().After(giveUpAt) {
 			break
 		}
@@ -112,16 +108,16 @@ func (a *attacker) continueSlowly(ctx context.Context, c slowClient, conn net.Co
 const dripInterval = 400 * time.Millisecond
 
 // readUntilClosed reads until the server ends the connection, and notes how it ended.
-func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
+func (w *worker) readUntilClosed(conn net.Conn) {
 	first := make([]byte, 12) // HTTP/1.1 408
 	n, _ := io.ReadFull(conn, first)
 	_, err := io.Copy(io.Discard, conn)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, net.ErrClosed): // this program closed it
+	case errors.Is(err, net.ErrClosed): // this program closed it
 	case n == len(first) && first[9] >= '4':
-		a.refused("bare " + string(first[9:12]))
+		w.lost("bare " + string(first[9:12]))
 	default:
-		a.refused("cut")
+		w.lost("cut")
 	}
 }
 
@@ -132,12 +128,12 @@ const echoInterval = time.Second / 18
 // of its sockets are websockets, half are HTTP. It opens no more sockets than can
 // request much.
 func readSlowly(ctx context.Context, a *attacker) {
-	a.repeat(ctx, 1+int(a.PerSecond*echoInterval.Seconds()), 0, func(ctx context.Context, worker, _ int) {
-		if worker%2 == 0 {
-			echoWithoutReading(ctx, a, worker)
-			return
+	a.repeat(ctx, 1+int(a.PerSecond*echoInterval.Seconds()), 0, func(w *worker, _ int) {
+		if w.number%2 == 0 {
+			w.echoWithoutReading()
+		} else {
+			w.pipelineWithoutReading()
 		}
-		pipelineWithoutReading(ctx, a, worker)
 	})
 }
 
@@ -154,36 +150,36 @@ func shrinkBuffer(conn net.Conn) {
 const fullAfter = 35 * time.Second
 
 // echoWithoutReading makes the server echo the largest frames, and reads none.
-func echoWithoutReading(ctx context.Context, a *attacker, worker int) {
-	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_reader_%d", worker)))
-	if err != nil {
+func (w *worker) echoWithoutReading() {
+	s := w.greet(w.token(fmt.Sprintf("bad_reader_%d", w.number)))
+	if s == nil {
 		return
 	}
 	defer s.Close()
 	shrinkBuffer(s.NetConn())
 	large := textFrame(`{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`)
-	until := a.until
-	if a.SlowTimeout > fullAfter {
-		until = a.until.Add(a.SlowTimeout)
+	until := w.until
+	if w.SlowTimeout > fullAfter {
+		until = w.until.Add(w.SlowTimeout)
 	}
-	for a.awaitPace(ctx) && time.Now().Before(until) && send(s.NetConn(), large) == nil {
-		_ = testenv.Pause(ctx, echoInterval)
+	for w.awaitPace() && time.Now().Before(until) && send(s.NetConn(), large) == nil {
+		_ = testenv.Pause(w.ctx, echoInterval)
 	}
-	a.readUntil(ctx, s, time.Now().Add(time.Second)) // the close reason comes behind all unread frames
+	w.readUntil(s, time.Now().Add(time.Second)) // the close reason comes behind all unread frames
 }
 
 // pipelineWithoutReading requests page after page over one connection and reads none.
-func pipelineWithoutReading(ctx context.Context, a *attacker, worker int) {
-	conn, err := a.dial(ctx, worker)
-	if err != nil {
+func (w *worker) pipelineWithoutReading() {
+	conn := w.dial()
+	if conn == nil {
 		return
 	}
 	defer conn.Close()
 	shrinkBuffer(conn)
-	for a.next(ctx) {
+	for w.next() {
 		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // this cannot fail on an open connection
 		if _, err := io.WriteString(conn, "GET /openapi.yaml HTTP/1.1\r\nHost: laststand\r\n\r\n"); err != nil {
-			a.lost(ctx, "cut")
+			w.lost("cut")
 			return
 		}
 	}
