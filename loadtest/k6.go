@@ -90,18 +90,14 @@ func (r *k6Run) run(ctx context.Context) (err error) {
 func (r *k6Run) checkServer(ctx context.Context, mustCheckAll bool) {
 	isBroken, rules, output := r.runScript(ctx)
 	fmt.Print(output)
-	if isBroken {
-		testenv.Fail("k6 failed: the server broke a rule, or was too slow")
-	}
+	testenv.FailIf(isBroken, "k6 failed: the server broke a rule, or was too slow")
 	var unchecked []string
 	for name, count := range rules {
 		if count.Passes == 0 && name != "refusal" { // a run without refusals is correct
 			unchecked = append(unchecked, name)
 		}
 	}
-	if mustCheckAll && (len(unchecked) > 0 || len(rules) == 0) {
-		testenv.Fail("k6 did not check these of %d rules: %v", len(rules), unchecked)
-	}
+	testenv.FailIf(mustCheckAll && (len(unchecked) > 0 || len(rules) == 0), "k6 did not check these of %d rules: %v", len(rules), unchecked)
 }
 
 // checkRules runs the script so that what it receives breaks each rule. k6 must find every
@@ -111,9 +107,7 @@ func (r *k6Run) checkRules(ctx context.Context) {
 	isBroken, rules, output := r.runScript(ctx)
 	found, missed := brokenRules(rules)
 	fmt.Printf("breaches found: %v\n", found)
-	if !isBroken || len(missed) > 0 {
-		testenv.Fail("%s\nk6 failed: %t, and did not find the breaches of: %v", output, isBroken, missed)
-	}
+	testenv.FailIf(!isBroken || len(missed) > 0, "%s\nk6 failed: %t, and did not find the breaches of: %v", output, isBroken, missed)
 }
 
 // checkCount is how often a rule held and how often it was broken.
@@ -145,9 +139,8 @@ func (r *k6Run) runScript(ctx context.Context) (isBroken bool, rules map[string]
 	cmd.Env = append(cmd.Env, "KEY_FILE="+r.node.KeyFile(), "KEY_ID="+testenv.KeyID)
 	out, err := cmd.CombinedOutput()
 	ended, ok := errors.AsType[*exec.ExitError](err)
-	if isBroken = ok && ended.ExitCode() == thresholdExitCode; err != nil && !isBroken {
-		testenv.Fail("%s: %w\n%s", r.K6, err, out)
-	}
+	isBroken = ok && ended.ExitCode() == thresholdExitCode
+	testenv.FailIf(err != nil && !isBroken, "%s: %w\n%s", r.K6, err, out)
 	return isBroken, readRules(testenv.Must(os.ReadFile(export))), string(out)
 }
 

@@ -73,12 +73,9 @@ func (n *Node) getOperations(ctx context.Context, path, token string) (text []by
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := http.DefaultClient.Do(request)
-	MustDo(err)
+	answer := Must(http.DefaultClient.Do(request))
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		Fail("%s was answered with %s", path, answer.Status)
-	}
+	FailIf(answer.StatusCode != http.StatusOK, "%s was answered with %s", path, answer.Status)
 	return io.ReadAll(answer.Body)
 }
 

@@ -9,7 +9,7 @@ import (
 type failure struct{ error }
 
 // MustDo ends a measurement or a run if there is an error. As in a test, nothing is left to do then
-// but to report it. Only a goroutine that has deferred Recover may call it.
+// but to report it. Only a goroutine that has deferred Recover may call it; a test checks that.
 func MustDo(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -18,6 +18,13 @@ func MustDo(err error) {
 
 // Fail ends the run with an error; see MustDo.
 func Fail(format string, args ...any) { MustDo(fmt.Errorf(format, args...)) }
+
+// FailIf ends the run with an error, if something is wrong; see MustDo.
+func FailIf(isWrong bool, format string, args ...any) {
+	if isWrong {
+		Fail(format, args...)
+	}
+}
 
 // Must returns a value, or ends the run if there is an error; see MustDo.
 func Must[T any](v T, err error) T {

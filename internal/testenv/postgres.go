@@ -106,9 +106,8 @@ func (d dataDir) run(program string, args ...string) {
 	cmd := exec.Command(filepath.Join(d.bin, program), args...)
 	cmd.Dir = d.path
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.owner}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		Fail("%s: %w: %s", program, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	FailIf(err != nil, "%s: %w: %s", program, err, out)
 }
 
 // start starts a server with the data directory.

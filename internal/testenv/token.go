@@ -63,9 +63,7 @@ func (n *Node) AdminToken(ctx context.Context) (token string, err error) {
 	cmd.Stderr = &text
 	defer Must(cmd.StdinPipe()).Close() // some programs end when their input ends
 	out, err := cmd.Output()
-	if err != nil {
-		Fail("server token: %w: %s", err, text.String())
-	}
+	FailIf(err != nil, "server token: %w: %s", err, text.String())
 	n.admin = strings.TrimSpace(string(out))
 	return n.admin, nil
 }

@@ -193,8 +193,6 @@ const warmUpTime = 2 * time.Second
 // finish ends a measurement of players.
 func (p *answeringPlayers) finish(ctx context.Context, m measurement) measurement {
 	m.to, m.answers, m.replies = p.cluster.readUsage(ctx), p.latencies.Take().Quantiles(answered), p.replies.Load()
-	if m.answers.N == 0 {
-		testenv.Fail("no player could answer in the measured time; use fewer -players, or measure for longer")
-	}
+	testenv.FailIf(m.answers.N == 0, "no player could answer in the measured time; use fewer -players, or measure for longer")
 	return m
 }

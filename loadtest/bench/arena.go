@@ -33,9 +33,7 @@ type Arena struct {
 
 // Run runs the program. It fails by testenv.Must.
 func (o *Arena) Run(ctx context.Context) {
-	if o.Players < 100 || o.Players > 10_000 || o.Questions < 1 || o.Think < time.Second {
-		testenv.Fail("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
-	}
+	testenv.FailIf(o.Players < 100 || o.Players > 10_000 || o.Questions < 1 || o.Think < time.Second, "use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
 	o.run(ctx, fmt.Sprintf("arena, %d players, %d questions, answers within %v, 2 nodes", o.Players, o.Questions, o.Think), o.Modes, o.parts)
 }
 
@@ -75,9 +73,7 @@ func (o *Arena) measure(ctx context.Context, c cluster, t arenaTables, mode stri
 	stored := checker.Stored{Checker: k.Checker, Get: k.Get, Share: 1}
 	compared := testenv.Must(stored.CheckStored(ctx))
 	testenv.MustDo(k.violation())
-	if compared < o.Players {
-		testenv.Fail("the results of %d of %d players are unknown, so they were not compared", o.Players-compared, o.Players)
-	}
+	testenv.FailIf(compared < o.Players, "the results of %d of %d players are unknown, so they were not compared", o.Players-compared, o.Players)
 	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
 		q := k.Stats.All().Quantiles(kind)
 		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)

@@ -40,9 +40,8 @@ func (k *benchClients) await(ctx context.Context, what string, expected time.Dur
 	defer cancel()
 	for !holds() {
 		testenv.MustDo(k.violation())
-		if err := testenv.Pause(ctx, 20*time.Millisecond); err != nil {
-			testenv.Fail("%w: %v", err, k.Stats.All().Counts)
-		}
+		err := testenv.Pause(ctx, 20*time.Millisecond)
+		testenv.FailIf(err != nil, "%w: %v", err, k.Stats.All().Counts)
 	}
 }
 
@@ -72,9 +71,7 @@ func (k *benchClients) close() {
 	k.Wait()
 	k.Disconnect()
 	testenv.MustDo(err)
-	if lost > 0 {
-		testenv.Fail("%d connections were lost: %v", lost, k.Stats.All().Counts)
-	}
+	testenv.FailIf(lost > 0, "%d connections were lost: %v", lost, k.Stats.All().Counts)
 }
 
 // connectAs connects a client with a token of a role.

@@ -37,9 +37,7 @@ type Broadcast struct {
 
 // Run runs the program. It fails by testenv.Must.
 func (o *Broadcast) Run(ctx context.Context) {
-	if o.Watchers < 1 || o.Pushes < 1 {
-		testenv.Fail("-watchers is %d and -pushes is %d; use at least 1", o.Watchers, o.Pushes)
-	}
+	testenv.FailIf(o.Watchers < 1 || o.Pushes < 1, "-watchers is %d and -pushes is %d; use at least 1", o.Watchers, o.Pushes)
 	o.run(ctx, fmt.Sprintf("broadcast, %d watchers, %d pushes a run", o.Watchers, o.Pushes), nil, o.parts)
 }
 

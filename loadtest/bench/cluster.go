@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +53,7 @@ const collectRarely = 400
 // names choose what to measure; none: everything. newParts adds tables to the report, and returns
 // what to measure.
 func (o *options) run(ctx context.Context, settings string, names []string, newParts func(*players.Report) []part) {
-	if o.Runs < 1 {
-		testenv.Fail("-runs is %d; use at least 1", o.Runs)
-	}
+	testenv.FailIf(o.Runs < 1, "-runs is %d; use at least 1", o.Runs)
 	o.Server = testenv.Must(testenv.BuildServer(ctx, o.Server))
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
 	r := players.NewReport(fmt.Sprintf("bench %s, medians of %d runs", settings, o.Runs))
@@ -75,17 +72,17 @@ func choose(all []part, names []string) (chosen []part, err error) {
 	if len(names) == 0 {
 		return all, nil
 	}
+	known := make(map[string][]part)
+	var allNames []string
+	for _, p := range all {
+		known[p.name] = append(known[p.name], p)
+		allNames = append(allNames, p.name)
+	}
 	for _, name := range names {
-		known, others := len(chosen), ""
-		for _, p := range all {
-			others += "," + p.name
-			if p.name == name {
-				chosen = append(chosen, p)
-			}
+		if known[name] == nil {
+			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.Join(allNames, ","))
 		}
-		if len(chosen) == known {
-			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.TrimPrefix(others, ","))
-		}
+		chosen = append(chosen, known[name]...)
 	}
 	return chosen, nil
 }
@@ -151,7 +148,7 @@ func (c cluster) readUsage(ctx context.Context) usage {
 	}
 	add("clients µs", testenv.CPUTime, os.Getpid())
 	for _, master := range c.masters {
-		testenv.MustDo(u.addRedisInfo(testenv.Must(master.Info(ctx, "everything").Result())))
+		testenv.MustDo(u.addRedisInfo(testenv.Must(master.InfoMap(ctx, "cpu", "memory").Result())))
 	}
 	if c.Postgres != nil {
 		add("PostgreSQL µs", testenv.CPUTimeWithChildren, c.Postgres.PID())
@@ -164,21 +161,15 @@ func (c cluster) readUsage(ctx context.Context) usage {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-func (u *usage) addRedisInfo(info string) (err error) {
-	fields := make(map[string]string)
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		fields[name] = value
-	}
-	number := func(name string) float64 {
-		n, wrong := strconv.ParseFloat(fields[name], 64)
-		if wrong != nil {
-			err = cmp.Or(err, fmt.Errorf("INFO: %s: %w", name, wrong))
-		}
+// addRedisInfo adds the sections of INFO of a master.
+func (u *usage) addRedisInfo(info map[string]map[string]string) (err error) {
+	number := func(section, name string) float64 {
+		n, wrong := strconv.ParseFloat(info[section][name], 64)
+		err = errors.Join(err, wrong)
 		return n
 	}
-	u.cpu["Redis µs"] += 1e6 * (number("used_cpu_user") + number("used_cpu_sys"))
-	u.memory += number("used_memory") - number("mem_clients_normal")
+	u.cpu["Redis µs"] += 1e6 * (number("CPU", "used_cpu_user") + number("CPU", "used_cpu_sys"))
+	u.memory += number("Memory", "used_memory") - number("Memory", "mem_clients_normal")
 	return err
 }
 

@@ -188,9 +188,7 @@ func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answer
 // output runs the program go, and returns what it prints.
 func output(ctx context.Context, arguments ...string) string {
 	out, err := exec.CommandContext(ctx, "go", arguments...).Output()
-	if err != nil {
-		testenv.Fail("go %s: %w", strings.Join(arguments, " "), err)
-	}
+	testenv.FailIf(err != nil, "go %s: %w", strings.Join(arguments, " "), err)
 	return string(out)
 }
 

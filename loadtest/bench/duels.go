@@ -128,7 +128,6 @@ func (c cluster) checkDeleting(ctx context.Context) {
 	testenv.MustDo(c.ledger.QueryRow(ctx, `SELECT (SELECT count(*) FROM answers WHERE match_id LIKE 'm_old%') + (SELECT count(*) FROM matches WHERE id LIKE 'm_old%'), count(*) FROM erasures`).
 		Scan(&matches, &erasures))
 	all := 2 * (expiredMatches + erasedPlayers*matchesPerErased/2)
-	if matches == all || matches <= all-2*expiredMatches || erasures == erasedPlayers || erasures == 0 {
-		testenv.Fail("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers)
-	}
+	testenv.FailIf(matches == all || matches <= all-2*expiredMatches || erasures == erasedPlayers || erasures == 0,
+		"the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers)
 }

@@ -50,9 +50,7 @@ type Restore struct {
 
 // Run runs the program. It fails by testenv.Must.
 func (b *Restore) Run(ctx context.Context) {
-	if b.Players < 2 {
-		testenv.Fail("-players is %d; use 2 or more", b.Players)
-	}
+	testenv.FailIf(b.Players < 2, "-players is %d; use 2 or more", b.Players)
 	b.Server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.Server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
 	defer func() { testenv.MustDo(os.RemoveAll(b.dir)) }()
 	b.stores = testenv.NodeOptions{Binary: b.Server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
@@ -98,8 +96,6 @@ func (b *Restore) path(name string) string { return filepath.Join(b.dir, name) }
 // command runs a command of the server, and returns what it prints.
 func (b *Restore) command(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, b.Server, args...).CombinedOutput()
-	if err != nil {
-		testenv.Fail("server %s: %w: %s", args[0], err, out)
-	}
+	testenv.FailIf(err != nil, "server %s: %w: %s", args[0], err, out)
 	return string(out)
 }

@@ -32,9 +32,8 @@ type Scale struct {
 
 // Run runs the program. It fails by testenv.Must.
 func (o *Scale) Run(ctx context.Context) {
-	if o.Players < 2*scaleArenas || o.Players%2 != 0 || o.Rate < 1 || o.Duration < time.Second {
-		testenv.Fail("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.Players, o.Rate, o.Duration, 2*scaleArenas)
-	}
+	testenv.FailIf(o.Players < 2*scaleArenas || o.Players%2 != 0 || o.Rate < 1 || o.Duration < time.Second,
+		"-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.Players, o.Rate, o.Duration, 2*scaleArenas)
 	o.run(ctx, fmt.Sprintf("scale, %d players in %d arenas or in duels, PostgreSQL", o.Players, scaleArenas), o.Kinds, o.parts)
 }
 

@@ -33,14 +33,14 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 func TestRedisInfoIsAdded(t *testing.T) {
 	t.Parallel()
 	u := usage{cpu: make(map[string]float64)}
-	info := "used_cpu_user:1\r\nused_cpu_sys:0.5\r\nused_memory:100\r\nmem_clients_normal:40\r\n"
+	info := map[string]map[string]string{"CPU": {"used_cpu_user": "1", "used_cpu_sys": "0.5"}, "Memory": {"used_memory": "100", "mem_clients_normal": "40"}}
 	if err := errors.Join(u.addRedisInfo(info), u.addRedisInfo(info)); err != nil {
 		t.Fatal(err)
 	}
 	if u.cpu["Redis µs"] != 3e6 || u.memory != 120 {
 		t.Errorf("%+v", u)
 	}
-	if err := u.addRedisInfo("used_cpu_user:1\n"); err == nil {
+	if err := u.addRedisInfo(map[string]map[string]string{"CPU": {"used_cpu_user": "1"}}); err == nil {
 		t.Error("a missing field is no error")
 	}
 }

@@ -1,15 +1,14 @@
 package players
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,9 +26,9 @@ type Player struct {
 	Welcome     protocol.Welcome
 	ClockLeadMS int64 // cluster time is at most this far ahead of this machine's clock
 	conn        *websocket.Conn
-	lastID      int64  // id of the last request
-	sent        []byte // reused: the last frame of SendJSON
-	received    []byte // reused: the last frame of readReused
+	lastID      int64        // id of the last request
+	sent        []byte       // reused: the last frame of SendJSON
+	received    bytes.Buffer // reused: the last frame of readReused
 }
 
 // defaultBuffer holds the few frames that follow the end of a question.
@@ -97,9 +96,7 @@ func (p *Player) hello(ctx context.Context, resume *protocol.Resume) (err error)
 	}
 	testenv.Must(p.Send(protocol.TypeHello, protocol.Hello{Token: p.Token, Resume: resume}))
 	f := testenv.Must(p.Read(timeout))
-	if f.Type != protocol.TypeWelcome {
-		testenv.Fail("players: hello was answered with %s", f.Raw)
-	}
+	testenv.FailIf(f.Type != protocol.TypeWelcome, "players: hello was answered with %s", f.Raw)
 	testenv.MustDo(json.Unmarshal(f.Data, &p.Welcome))
 	p.ClockLeadMS = p.Welcome.ServerAt - sentAt.UnixMilli()
 	return nil
@@ -129,9 +126,7 @@ func (p *Player) Ask(kind string, data any) (err error) {
 	for f.Re == nil || *f.Re != id {
 		f = testenv.Must(p.Read(askTimeout))
 	}
-	if f.Type == protocol.TypeError {
-		testenv.Fail("%s was answered with %s", kind, f.Raw)
-	}
+	testenv.FailIf(f.Type == protocol.TypeError, "%s was answered with %s", kind, f.Raw)
 	return nil
 }
 
@@ -164,18 +159,11 @@ func (p *Player) readReused() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("players: read: %w", err)
 	}
-	p.received = p.received[:0]
-	for {
-		p.received = slices.Grow(p.received, 512)
-		n, err := frame.Read(p.received[len(p.received):cap(p.received)])
-		p.received = p.received[:len(p.received)+n]
-		if errors.Is(err, io.EOF) {
-			return p.received, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("players: read: %w", err)
-		}
+	p.received.Reset()
+	if _, err := p.received.ReadFrom(frame); err != nil {
+		return nil, fmt.Errorf("players: read: %w", err)
 	}
+	return p.received.Bytes(), nil
 }
 
 // NetConn returns the connection below the websocket.

@@ -81,7 +81,7 @@ func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (gu
 		}
 		g.Stats.Count("guest "+outcome(err), 1)
 		if !isTemporary(err) {
-			return guest, err
+			return guest, fmt.Errorf("no guest could be made: %w", err)
 		}
 		g.pause(time.Second)
 	}

@@ -79,6 +79,20 @@ type attackCounts struct {
 	Violations map[string]int64 // how often each occurred
 }
 
+func sumCounts(all ...attackCounts) attackCounts {
+	sum := attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}}
+	for _, c := range all {
+		sum.Sent += c.Sent
+		for refusal, n := range c.Refused {
+			sum.Refused[refusal] += n
+		}
+		for line, n := range c.Violations {
+			sum.Violations[line] += n
+		}
+	}
+	return sum
+}
+
 // AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
 // out and writes its counts.
 const AttackersProcess = "hostile-attackers"
@@ -147,10 +161,7 @@ type attacker struct {
 }
 
 func newAttacker(o attackOrder) *attacker {
-	a := &attacker{
-		attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For),
-		counts: attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}},
-	}
+	a := &attacker{attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For), counts: sumCounts()}
 	for n := range o.Addresses {
 		a.clients = append(a.clients, &http.Client{Timeout: callTimeout, Transport: &http.Transport{
 			DialContext: a.dialer(n).DialContext, MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16, DisableCompression: true,

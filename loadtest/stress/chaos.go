@@ -48,9 +48,7 @@ type Chaos struct {
 
 // Run runs the program. It fails by testenv.Must.
 func (c *Chaos) Run(ctx context.Context) {
-	if c.Nodes < 2 || c.Players < 10 {
-		testenv.Fail("-nodes is %d and -players is %d; use at least 2 and 10", c.Nodes, c.Players)
-	}
+	testenv.FailIf(c.Nodes < 2 || c.Players < 10, "-nodes is %d and -players is %d; use at least 2 and 10", c.Nodes, c.Players)
 	out := testenv.Must(c.Play(ctx))
 	late := out.laterThan(maxLateMS + c.Slack.Milliseconds())
 	out.FailIf(late > 0, "%d questions opened more than %v late", late, maxLateMS*time.Millisecond+c.Slack)

@@ -22,7 +22,7 @@ type phase struct {
 	control map[string]players.Quantiles // durations of the honest players, the control group
 	shed    int64                        // honest reads and new guests that an overloaded server refused
 	most    size                         // of the server
-	attacks []attackCounts
+	attacks attackCounts
 }
 
 // maxWarmUp is the longest time for which the honest players play before the
@@ -68,7 +68,7 @@ func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) {
 	err, control := attacks.Wait(), a.stats.Take()
 	most, failed := stopWatching()
 	testenv.MustDo(errors.Join(err, failed))
-	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, counts}
+	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, sumCounts(counts...)}
 	a.phases = append(a.phases, p)
 	a.log("%s", p)
 }
@@ -131,7 +131,7 @@ func (p phase) faults(first phase, floorMS, mostMB float64) (all []string) {
 
 // String formats the phase as a line.
 func (p phase) String() string {
-	refused := refusals([]phase{p})
+	refused := p.attacks.Refused
 	names := slices.SortedFunc(maps.Keys(refused), func(a, b string) int { return int(refused[b] - refused[a]) })
 	for i, refusal := range names {
 		names[i] = fmt.Sprintf("%s×%d", refusal, refused[refusal])
@@ -144,12 +144,8 @@ func (out *Report) addPhases(phases []phase) {
 		players.Columns(0, "MB", "goroutines", "sockets", "files"))
 	table := out.Table("attack", columns...)
 	for _, p := range phases {
-		sent := int64(0)
-		for _, t := range p.attacks {
-			sent += t.Sent
-		}
 		answers, reads := p.control[players.Answer], p.control[players.Board]
-		table.Add(p.name, p.seconds, float64(sent)/max(p.seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
+		table.Add(p.name, p.seconds, float64(p.attacks.Sent)/max(p.seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
 			p.most["MB of memory"], p.most["goroutines"], p.most["connections"], p.most["open files"])
 	}
 }

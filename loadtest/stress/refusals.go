@@ -15,11 +15,11 @@ import (
 // checkServer reports the violations that the attackers saw. It compares the refusals
 // that they saw with the metrics of the server.
 func (a *attacked) checkServer(ctx context.Context) {
+	var refused map[string]int64 // in all phases
 	for _, p := range a.phases {
-		for _, t := range p.attacks {
-			for _, line := range slices.Sorted(maps.Keys(t.Violations)) {
-				a.checker.Violations.Add("%s (%d times, %s)", line, t.Violations[line], p.name)
-			}
+		refused = sumCounts(attackCounts{Refused: refused}, p.attacks).Refused
+		for _, line := range slices.Sorted(maps.Keys(p.attacks.Violations)) {
+			a.checker.Violations.Add("%s (%d times, %s)", line, p.attacks.Violations[line], p.name)
 		}
 	}
 	after := testenv.Must(a.server().Metrics(ctx))
@@ -28,7 +28,6 @@ func (a *attacked) checkServer(ctx context.Context) {
 			a.checker.Violations.Add("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)
 		}
 	}
-	refused := refusals(a.phases)
 	for refusal, seen := range refused {
 		if metric, labels := metricOf(refusal); metric != "" {
 			check(refusal, seen, metric, labels...)
@@ -39,19 +38,6 @@ func (a *attacked) checkServer(ctx context.Context) {
 	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
 		a.checker.Violations.Add("%.0f messages panicked", n)
 	}
-}
-
-// refusals sums up the refusals of the attackers in some phases, by kind of refusal.
-func refusals(phases []phase) map[string]int64 {
-	all := map[string]int64{}
-	for _, p := range phases {
-		for _, t := range p.attacks {
-			for refusal, n := range t.Refused {
-				all[refusal] += n
-			}
-		}
-	}
-	return all
 }
 
 // metricOf returns the metric in which the server counts a refusal that an attacker

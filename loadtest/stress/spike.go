@@ -52,9 +52,7 @@ func (s *swarm) runSpike(ctx context.Context) *spike {
 	// in both measurements. So both take equally long.
 	s.setDuellists(ctx, k.players, 2*recoveryTimeout) // players in excess must leave first
 	k.before = s.measure(ctx, k.players, max(tryTime, s.For))
-	if k.before.P99 >= maxSustainable {
-		testenv.Fail("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For)
-	}
+	testenv.FailIf(k.before.P99 >= maxSustainable, "%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine", k.players, k.before.P99, s.For)
 	s.log("the spike: %d players want to play where %d do, for %v", 3*k.players, k.players, s.For)
 	from := s.stats.Span() + 1
 	s.setDuellists(ctx, 3*k.players, s.For)
