@@ -13,7 +13,6 @@ import (
 
 	"laststand/internal/config"
 	"laststand/internal/eventq"
-	"laststand/internal/eventq/playerevents"
 	"laststand/internal/eventq/sink"
 	"laststand/internal/httpserver"
 	"laststand/internal/webhook"
@@ -22,7 +21,7 @@ import (
 // reporting queues the behaviours of players per game, and sends them to the sink of the game.
 type reporting struct {
 	*eventq.Service
-	sessionEvents *playerevents.Service
+	sessionEvents *eventq.Players
 	admin         eventq.Admin
 	sinks         map[string]eventq.Sink // by game
 }

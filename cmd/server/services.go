@@ -9,7 +9,6 @@ import (
 	"laststand/internal/arena"
 	"laststand/internal/config"
 	"laststand/internal/eventq"
-	"laststand/internal/eventq/playerevents"
 	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/httpapi"
 	"laststand/internal/httpserver"
@@ -197,10 +196,7 @@ func (n *node) createReporting() error {
 		Games: policies, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	r.sessionEvents = playerevents.New(playerevents.Config{
-		Games: policies, Offer: r.Offer, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
-		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
-	})
+	r.sessionEvents = eventq.NewPlayers(r.Service, queue)
 	return nil
 }
 

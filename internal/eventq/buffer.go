@@ -7,49 +7,44 @@ import (
 )
 
 const (
-	flushSize   = 256      // so many offered items are pushed at once
-	maxBuffered = 200_000  // items of all games that are not pushed yet
-	bodyChunk   = 16 << 10 // bytes that are allocated together
+	flushSize   = 256     // so many offered items are pushed at once
+	maxBuffered = 200_000 // items of all games that are not pushed yet
+	firstRoom   = 16      // items that a new buffer has room for
 )
 
 // gameBuffer holds what was offered to a game and is not in its queue yet.
 type gameBuffer struct {
-	mu           sync.Mutex
-	items        []Item
-	bodies       []byte // the bodies of the items, the latest at the end
-	refused      map[Reason]int64
-	push         *Push // what the collector pushes; the same again until the store has answered
-	lastPushSize int   // items of the last push
-	isListed     bool  // whether the partition has listed the game, so that the collector looks at it
-	isClosed     bool  // whether the service has ended
+	mu       sync.Mutex
+	items    []Item
+	refused  map[Reason]int64
+	push     *Push // what the collector pushes; the same again until the store has answered
+	isClosed bool  // whether the service has ended
 }
 
-// addToBuffer adds an item and a copy of its body. It counts the item as
-// refused if there is a reason, or if the buffer is full.
-func (s *intake) addToBuffer(g *game, item Item, body []byte, reason Reason) {
+// addToBuffer adds an item. It counts the item as refused if there is a reason, or
+// if the buffer is full.
+func (s *intake) addToBuffer(g *game, item Item, reason Reason) {
 	c := &g.buffer
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.isClosed {
-		c.mu.Unlock()
 		s.metrics.flushLost.Inc()
 		return
 	}
 	if reason == "" && (c.size() >= g.MaxLen || !s.hasRoom(g.partition)) {
 		reason = QueueFull
 	}
-	if reason == "" {
-		c.add(item, body)
-		s.addBuffered(g.partition, 1)
+	if reason != "" {
+		c.refuse(reason, 1)
 	} else {
-		c.countRefused(reason)
+		if c.items == nil {
+			c.items = make([]Item, 0, firstRoom)
+		}
+		c.items = append(c.items, item)
+		s.addBuffered(g.partition, 1)
 	}
-	isFull, isNew := len(c.items) == flushSize, !c.isListed
-	c.isListed = true
-	c.mu.Unlock()
-	if isNew {
-		g.partition.add(g)
-	}
-	if isFull {
+	timer.Wake(g.partition.hasItems)
+	if len(c.items) == flushSize {
 		timer.Wake(g.partition.hasFullBuffer)
 	}
 }
@@ -66,10 +61,11 @@ func (s *intake) addBuffered(p *partition, n int) {
 	s.buffered.Add(int64(n))
 }
 
+// isEmpty reports whether nothing waits to be pushed or counted.
 func (c *gameBuffer) isEmpty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size() == 0
+	return c.push == nil && len(c.items) == 0 && c.refused == nil
 }
 
 // size returns the number of items. The caller holds the lock.
@@ -80,29 +76,15 @@ func (c *gameBuffer) size() int {
 	return len(c.items)
 }
 
-// add appends an item. The bodies of many items share one allocation, sized by
-// the last push.
-func (c *gameBuffer) add(item Item, body []byte) {
-	if len(c.items) == 0 {
-		c.items = make([]Item, 0, c.lastPushSize+1)
-	}
-	if len(body) > cap(c.bodies)-len(c.bodies) {
-		c.bodies = make([]byte, 0, max(min(c.lastPushSize*len(body), bodyChunk), len(body)))
-	}
-	from := len(c.bodies)
-	c.bodies = append(c.bodies, body...)
-	item.Body = c.bodies[from:len(c.bodies):len(c.bodies)]
-	c.items = append(c.items, item)
-}
-
-func (c *gameBuffer) countRefused(reason Reason) {
+// refuse counts refused items. The caller holds the lock.
+func (c *gameBuffer) refuse(reason Reason, n int64) {
 	if c.refused == nil {
 		c.refused = map[Reason]int64{}
 	}
-	c.refused[reason]++
+	c.refused[reason] += n
 }
 
-// nextPush returns what to push: the same push until finishPush.
+// nextPush returns what to push: the same push until finishPush or refusePush.
 func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,33 +99,31 @@ func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
 		n++
 	}
 	c.push = &Push{ID: ids.next(), From: ids.processID, Items: c.items[:n:n], Refused: c.refused}
-	c.lastPushSize, c.items, c.refused = n, c.items[n:], nil
+	c.items, c.refused = c.items[n:], nil
 	return c.push
 }
 
-// dropItems replaces a push that changed nothing by one that only counts its
-// items as dropped.
-func (c *gameBuffer) dropItems(p *Push, ids *idGenerator) {
+// refusePush counts the items of a push that changed nothing as dropped. The next
+// push reports that.
+func (c *gameBuffer) refusePush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	refused := map[Reason]int64{QueueFull: int64(len(p.Items))}
-	for reason, n := range p.Refused {
-		refused[reason] += n
+	for reason, n := range c.push.Refused {
+		c.refuse(reason, n)
 	}
-	c.push = &Push{ID: ids.next(), From: ids.processID, Refused: refused}
+	c.refuse(QueueFull, int64(len(c.push.Items)))
+	c.push = nil
 }
 
-// finishPush forgets a push. It returns how many items are left, or -1 if
-// nothing is left.
-func (c *gameBuffer) finishPush() int {
+// finishPush forgets a push, and returns how many items are left.
+func (c *gameBuffer) finishPush() (left int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.push = nil
-	if len(c.items) > 0 || c.refused != nil {
-		return len(c.items)
+	if len(c.items) == 0 {
+		c.items = nil // it may share a large array
 	}
-	c.items, c.bodies, c.isListed = nil, nil, false
-	return -1
+	return len(c.items)
 }
 
 // close closes the buffer. It returns how many items it held, and a push that counts
@@ -151,13 +131,11 @@ func (c *gameBuffer) finishPush() int {
 func (c *gameBuffer) close(ids *idGenerator) (lost int, count Push) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lost, count = c.size(), Push{ID: ids.next(), Refused: c.refused}
+	lost = c.size()
 	if len(c.items) > 0 {
-		if count.Refused == nil {
-			count.Refused = map[Reason]int64{}
-		}
-		count.Refused[Shutdown] = int64(len(c.items))
+		c.refuse(Shutdown, int64(len(c.items)))
 	}
-	c.items, c.bodies, c.push, c.refused, c.isClosed = nil, nil, nil, nil, true
+	count = Push{ID: ids.next(), Refused: c.refused}
+	c.items, c.push, c.refused, c.isClosed = nil, nil, nil, true
 	return lost, count
 }

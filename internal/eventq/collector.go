@@ -2,17 +2,22 @@ package eventq
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/timer"
 )
 
 const (
-	flushDelay     = 50 * time.Millisecond  // an offered item waits at most this long for others
-	pushRetryDelay = 500 * time.Millisecond // before a failed push is repeated, or up to half as much more
-	flushTimeout   = 4 * time.Second        // how long a stopping node goes on pushing
-	lossTimeout    = time.Second            // and how long it then counts what it could not push
+	flushDelay       = 50 * time.Millisecond  // an offered item waits at most this long for others
+	pushRetryDelay   = 500 * time.Millisecond // before a failed push is repeated, or up to half as much more
+	flushTimeout     = 4 * time.Second        // how long a stopping node goes on pushing
+	lossTimeout      = time.Second            // and how long it then counts what it could not push
+	concurrentPushes = 64                     // of a partition at a time
 )
 
 // runCollector pushes what is offered to the games of a partition until the
@@ -27,23 +32,17 @@ func (s *intake) runCollector(ctx context.Context, p *partition) {
 			p.waitForItems(ctx)
 		case <-ctx.Done():
 		}
-		if !s.pushAll(pushing, p.removeListed()) {
+		if !s.pushAll(pushing, p) {
 			timer.Sleep(ctx, pushRetryDelay+rand.N(pushRetryDelay/2)) //nolint:gosec // a wait is no secret
+			timer.Wake(p.hasItems)
 		}
 	}
-	for left := p.removeListed(); len(left) > 0 && pushing.Err() == nil; left = p.removeListed() {
-		if !s.pushAll(pushing, left) {
+	for pushing.Err() == nil && slices.ContainsFunc(p.games, func(g *game) bool { return !g.buffer.isEmpty() }) {
+		if !s.pushAll(pushing, p) {
 			timer.Sleep(pushing, pushRetryDelay)
 		}
 	}
 	s.countLosses(pushing, p)
-}
-
-// withGrace returns a context that ends the given time after another one.
-func withGrace(ctx context.Context, d time.Duration) (longer context.Context, cancel context.CancelFunc) {
-	longer, cancelLonger := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancelLonger) })
-	return longer, func() { stop(); cancelLonger() }
 }
 
 func (p *partition) waitForItems(ctx context.Context) {
@@ -54,6 +53,49 @@ func (p *partition) waitForItems(ctx context.Context) {
 	case <-p.hasFullBuffer:
 	case <-ctx.Done():
 	}
+}
+
+// pushAll makes a push for each game that has something to push, concurrently, while
+// there is time. It reports whether the store has answered.
+func (s *intake) pushAll(ctx context.Context, p *partition) bool {
+	var pushes errgroup.Group // concurrent pushes share round trips
+	pushes.SetLimit(concurrentPushes)
+	for _, g := range p.games {
+		if !g.buffer.isEmpty() {
+			pushes.Go(func() error { return s.push(ctx, g) })
+		}
+	}
+	return pushes.Wait() == nil
+}
+
+// push pushes the buffer of a game. After an error the outcome is unknown.
+func (s *intake) push(ctx context.Context, g *game) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	p := g.buffer.nextPush(&s.ids)
+	p.Now = s.Now()
+	calling, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	pushed, err := s.Queue.Push(calling, g.Policy, *p)
+	if errors.Is(err, ErrFull) {
+		s.addBuffered(g.partition, -len(p.Items))
+		g.buffer.refusePush()
+		return s.push(ctx, g)
+	}
+	s.recordError("push", err)
+	if err != nil {
+		return err
+	}
+	s.addBuffered(g.partition, -len(p.Items))
+	if left := g.buffer.finishPush(); left > 0 {
+		timer.Wake(g.partition.hasItems)
+		if left >= flushSize {
+			timer.Wake(g.partition.hasFullBuffer)
+		}
+	}
+	s.sender.pushed(g, pushed)
+	return nil
 }
 
 // countLosses closes the buffers. It counts what they held in the metrics, and in the

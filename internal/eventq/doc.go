@@ -11,12 +11,17 @@
 // batch leaves as one or more messages. It has a lease, and counts as lost when the
 // lease ends. A message whose attempt fails goes back to the head of the queue, with
 // its id. A partition is a fixed share of the games; one node at a time owns it.
+// A session is the stay of a player at a node, from online to offline; a session record
+// is its stored form. A dead node is one that has not renewed its sessions for deadAfterMS.
 //
-// The way of an item: intake.Offer or intake.Post (intake.go), gameBuffer (buffer.go,
-// collector.go), Queue.Push (push.go), Queue.Take (take.go), Sink.Send (send.go), and
+// The way of an item: intake.Offer or intake.Post (intake.go), gameBuffer (buffer.go),
+// Queue.Push (collector.go), Queue.Take (take.go), Sink.Send (send.go), and
 // Queue.Finish (take.go), which ends or requeues it. Start with behaviour.go,
 // queue.go and service.go.
 //
-// The package does no I/O. Redis is in redisqueue, the sinks are in sink,
-// and playerevents offers the events of this server's players.
+// [Players] offers the behaviours of this server's players. Start with Players.Enter in
+// players.go, which keeps the SessionStore up to date, and deadnodes.go.
+//
+// The package does no I/O, and must not know websockets. Redis is in redisqueue, and the
+// sinks are in sink.
 package eventq

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
-
-	"laststand/internal/identity"
 )
 
 // ErrNoQueue says that the service does not serve the game.
@@ -25,10 +22,11 @@ type intake struct {
 // type. It never blocks. The behaviour is queued within about 100 ms, or
 // dropped if too many wait. An At of 0 means now. The queue accepts each ID once
 // within DedupeWindowMS. An empty ID gets a new one, which costs less, because
-// Redis keeps no set of such ids.
+// Redis keeps no set of such ids. Data must be a compact object, as json.Marshal
+// returns it.
 func (s *intake) Offer(game string, b Behaviour) {
 	g := s.games[game]
-	if g == nil || !slices.Contains(g.Report, b.Type) {
+	if !g.reports(b.Type) {
 		return
 	}
 	now, named := s.Now(), b.ID != ""
@@ -38,12 +36,9 @@ func (s *intake) Offer(game string, b Behaviour) {
 	if b.At == 0 {
 		b.At = now
 	}
-	var room [usualBody]byte
-	body, reason := g.admit(&b, now, room[:0])
-	if named && !identity.ValidID(b.ID) {
-		reason = Invalid
-	}
-	s.addToBuffer(g, Item{ID: b.ID, Unique: named, At: b.At, QueuedAt: now}, body, reason)
+	item, reason := g.admit(&b, now)
+	item.Unique = named
+	s.addToBuffer(g, item, reason)
 }
 
 // Post validates up to MaxPush posted behaviours one by one, and queues the
@@ -90,14 +85,12 @@ func (g *game) admitPosted(raw json.RawMessage, now int64) (Item, Reason) {
 	if err != nil {
 		return Item{}, Invalid
 	}
-	body, reason := g.admit(&b, now, nil)
-	return Item{ID: b.ID, Unique: true, At: b.At, QueuedAt: now, Body: body}, reason
+	return g.admit(&b, now)
 }
 
-// admit returns the body of a behaviour, or why it is dropped. It uses room for
-// the body if that is large enough.
-func (g *game) admit(b *Behaviour, now int64, room []byte) (body []byte, reason Reason) {
-	body, err := encode(room, b)
+// admit returns the item of a behaviour, or why it is dropped.
+func (g *game) admit(b *Behaviour, now int64) (item Item, reason Reason) {
+	body, err := encode(b)
 	switch {
 	case err != nil, b.validate() != nil:
 		reason = Invalid
@@ -108,7 +101,7 @@ func (g *game) admit(b *Behaviour, now int64, room []byte) (body []byte, reason 
 	case g.checkSink(b) != nil:
 		reason = Invalid
 	}
-	return body, reason
+	return Item{ID: b.ID, Unique: true, At: b.At, QueuedAt: now, Body: body}, reason
 }
 
 // checkSink asks the sink whether it can report the behaviour. A sink that

@@ -13,16 +13,18 @@ import (
 
 const (
 	heartbeatInterval   = time.Second
+	heartbeatGapMS      = 2000
 	maintenanceInterval = time.Minute           // of a round over the games of this node, which may take longer
 	maintenancePause    = 10 * time.Millisecond // between two games
-	maxUnknownGames     = 1000                  // that a round looks for in a partition
+	maxUnknownGames     = 1000                  // that are looked for in a partition
 )
 
 // membership knows which nodes share the work, and maintains the queues of this
 // node.
 type membership struct {
 	*shared
-	view atomic.Pointer[view]
+	view    atomic.Pointer[view]
+	contact contact // of sendHeartbeat
 }
 
 // view is which nodes share the work, as this node last saw it.
@@ -32,7 +34,7 @@ type view struct {
 }
 
 func newMembership(s *shared) *membership {
-	m := &membership{shared: s}
+	m := &membership{shared: s, contact: contact{gapMS: heartbeatGapMS}}
 	m.view.Store(&view{owned: make([]bool, len(s.partitions))})
 	return m
 }
@@ -54,33 +56,14 @@ func (m *membership) duty() (partitions []int, alive []string) {
 // runHeartbeats sends heartbeats and reads which nodes are alive, until the
 // context ends. While the store is unreachable all nodes keep their partitions.
 func (m *membership) runHeartbeats(ctx context.Context) {
-	var p heartbeats
-	for ctx.Err() == nil {
-		m.sendHeartbeat(ctx, &p)
-		timer.Sleep(ctx, heartbeatInterval)
-	}
+	m.sendHeartbeat(ctx)
+	timer.Every(ctx, heartbeatInterval, m.sendHeartbeat)
 }
 
-// heartbeats says when this node last reached the store.
-type heartbeats struct{ last, keepUntil time.Time }
-
-// keepMissingNodes also keeps the former nodes for a while after this node
-// could not reach the store. Probably no node could reach it, and none has
-// died. If two nodes reported one game, they would mix its order.
-func (p *heartbeats) keepMissingNodes(alive, before []string) []string {
-	now := time.Now()
-	if now.Sub(p.last) > 2*heartbeatInterval {
-		p.keepUntil = now.Add(NodeTTLMS * time.Millisecond)
-	}
-	p.last = now
-	if now.Before(p.keepUntil) {
-		alive = slices.Concat(alive, before)
-		slices.Sort(alive)
-	}
-	return slices.Compact(alive)
-}
-
-func (m *membership) sendHeartbeat(ctx context.Context, p *heartbeats) {
+// sendHeartbeat also keeps the former nodes for a while after this node could not
+// reach the store. Probably no node could reach it, and none has died. If two nodes
+// reported one game, they would mix its order.
+func (m *membership) sendHeartbeat(ctx context.Context) {
 	calling, cancel := callContext(ctx)
 	defer cancel()
 	alive, err := m.Nodes.Heartbeat(calling, m.Node, m.Now())
@@ -88,8 +71,11 @@ func (m *membership) sendHeartbeat(ctx context.Context, p *heartbeats) {
 	if err != nil {
 		return
 	}
-	alive = p.keepMissingNodes(alive, m.view.Load().alive)
-	if slices.Equal(alive, m.view.Load().alive) {
+	before := m.view.Load().alive
+	if m.contact.observe(m.Now()); !m.contact.lasts(m.Now(), NodeTTLMS) {
+		alive = slices.Compact(slices.Sorted(slices.Values(slices.Concat(alive, before))))
+	}
+	if slices.Equal(alive, before) {
 		return
 	}
 	v := &view{alive: alive, owned: make([]bool, len(m.partitions))}

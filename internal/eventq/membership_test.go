@@ -68,9 +68,13 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 		defer a.stop()
 		time.Sleep(10 * time.Second)
 		owned, _ := a.Duty()
-		away := heartbeats{last: time.Now().Add(-NodeTTLMS * time.Millisecond)}
-		w.set(func() { clear(w.beats) })
-		a.members.sendHeartbeat(t.Context(), &away)
+		w.set(func() { w.fault = func(string, string) error { return errStore } })
+		time.Sleep(2 * NodeTTLMS * time.Millisecond)
+		w.set(func() {
+			w.fault = nil
+			clear(w.beats)
+		})
+		a.members.sendHeartbeat(t.Context())
 		if now, _ := a.Duty(); !slices.Equal(now, owned) {
 			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
 		}

@@ -42,3 +42,19 @@ func (m *metrics) observeAnswer(o Outcome, took time.Duration) {
 	m.seconds.Observe(took.Seconds())
 	m.sends.WithLabelValues(o.Code).Inc()
 }
+
+// playerMetrics are about the players of this node.
+type playerMetrics struct {
+	here                                          prometheus.Gauge
+	recordFailures, storeErrors, deadNodeSessions prometheus.Counter
+}
+
+func newPlayerMetrics(registry prometheus.Registerer) playerMetrics {
+	factory := metric.For(registry, prefix)
+	return playerMetrics{
+		here:             factory.Gauge("player_sessions", "Sessions of players at this node whose end the server will report."),
+		recordFailures:   factory.Counter("session_record_failures_total", "Sessions that this node could not record because too many waited; their end is lost if the node dies."),
+		storeErrors:      factory.Counter("session_store_errors_total", "Calls of the session store that failed."),
+		deadNodeSessions: factory.Counter("dead_node_sessions_total", "Sessions of dead nodes whose end this node reported."),
+	}
+}

@@ -1,6 +1,7 @@
 package eventq
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,12 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 	if !utf8.Valid(raw) {
 		return b, errUTF8
 	}
+	var compact bytes.Buffer // so that data is compact
+	if err := json.Compact(&compact, raw); err != nil {
+		return b, err
+	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
+	if err := json.Unmarshal(compact.Bytes(), &members); err != nil {
 		return b, err
 	}
 	if _, ok := members["at"]; !ok {
@@ -38,16 +43,15 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 			return b, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if !identity.ValidID(b.ID) {
-		return b, errors.New("id is none")
-	}
 	return b, nil
 }
 
-// validate checks a behaviour against the wire contract, except its id.
-// Encoding finds data that is not an object and a body that is too long.
+// validate checks a behaviour against the wire contract. Encoding finds data that
+// is not an object and a body that is too long.
 func (b *Behaviour) validate() error {
 	switch {
+	case !identity.ValidID(b.ID):
+		return errors.New("id is none")
 	case !identity.ValidID(b.Type):
 		return errors.New("type is none")
 	case b.Player != "" && !identity.ValidID(b.Player):

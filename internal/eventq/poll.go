@@ -13,62 +13,52 @@ const (
 	minPollPause     = 5 * time.Millisecond   // at least
 	pollPausePerGame = 100 * time.Microsecond // added for each game that was due at the last poll
 	reapInterval     = 5 * time.Second
-	pollGames        = 128 // plus as many as were due at the last poll
 )
 
 // runPartition serves a partition until the context ends.
 func (s *sender) runPartition(ctx context.Context, p *partition) {
 	var reaped time.Time
 	for ctx.Err() == nil {
-		wait := idlePollInterval
+		shortest, longest := minPollPause, idlePollInterval
 		if s.members.owns(p) {
 			if len(p.games) > 0 {
-				wait = min(wait, s.poll(ctx, p))
+				due, wait := s.poll(ctx, p)
+				shortest = min(minPollPause+time.Duration(due)*pollPausePerGame, pollInterval)
+				longest = max(wait, shortest)
 			}
 			if time.Since(reaped) >= reapInterval {
 				s.reap(ctx, p)
 				reaped = time.Now()
 			}
 		}
-		p.waitForPoll(ctx, wait)
+		timer.Sleep(ctx, shortest)
+		latest := time.NewTimer(longest - shortest)
+		select {
+		case <-p.pollNow:
+		case <-latest.C:
+		case <-ctx.Done():
+		}
+		latest.Stop()
 	}
 }
 
-// waitForPoll waits until the next poll, or until a signal, but at least for a
-// minimum time.
-func (p *partition) waitForPoll(ctx context.Context, wait time.Duration) {
-	shortest := min(minPollPause+time.Duration(p.lastDue)*pollPausePerGame, pollInterval)
-	timer.Sleep(ctx, shortest)
-	latest := time.NewTimer(wait - shortest)
-	defer latest.Stop()
-	select {
-	case <-p.pollNow:
-	case <-latest.C:
-	case <-ctx.Done():
-	}
-}
-
-// poll dispatches the due games of a partition, and returns when to poll again.
-func (s *sender) poll(ctx context.Context, p *partition) time.Duration {
+// poll dispatches the due games of a partition, and returns their number and when to
+// poll again.
+func (s *sender) poll(ctx context.Context, p *partition) (due int, wait time.Duration) {
 	calling, cancel := callContext(ctx)
 	defer cancel()
 	now := s.Now()
-	limit := pollGames + p.lastDue // so that games in hand hide no others
-	due, next, err := s.Queue.Due(calling, p.index, now, limit)
+	games, next, err := s.Queue.Due(calling, p.index, now, len(p.games)+maxUnknownGames)
 	s.recordError("due", err)
 	if err != nil {
-		return pollInterval
+		return 0, pollInterval
 	}
-	p.lastDue = len(due)
-	for _, name := range due {
+	for _, name := range games {
 		if g := s.games[name]; g != nil && g.sink != nil {
 			s.dispatch(ctx, g)
 		}
 	}
-	if len(due) == limit {
-		return minPollPause
-	}
-	return waitUntil(next, now, pollInterval)
+	return len(games), waitUntil(next, now, pollInterval)
 }
 
 // waitUntil returns the time until an instant, at most the given maximum,

@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -9,8 +10,6 @@ import (
 )
 
 const (
-	takesPerTurn = 8 // takes of one game by a worker before other games have their turn
-
 	maxWorkers     = 512 // that serve games
 	maxSlowWorkers = 64  // the same for games whose last attempt was slow
 )
@@ -38,33 +37,71 @@ func newSender(s *shared, m *membership) *sender {
 	}
 }
 
-// dispatch lets a worker serve a due game, unless enough do or the game rests.
-// Only goroutines that the service counts as running may call it.
+// dispatch lets a worker serve a due game, unless enough do. Only goroutines that the
+// service counts as running may call it.
 func (s *sender) dispatch(ctx context.Context, g *game) {
-	if g.sending.addWorker() {
-		s.running.Go(func() { s.serve(ctx, g) })
+	if !g.sending.addWorker() {
+		return
 	}
+	s.running.Go(func() {
+		more, next := true, int64(0)
+		for more {
+			more, next = s.serve(ctx, g)
+		}
+		g.sending.removeWorker()
+		if waitUntil(next, s.Now(), pollInterval) < pollInterval {
+			timer.Wake(g.partition.pollNow)
+		}
+	})
 }
 
-// serve takes and sends batches of a game while full ones are left, for at most
-// takesPerTurn takes.
-func (s *sender) serve(ctx context.Context, g *game) {
+// serve makes one take in a place of a worker, sends its messages, and reports what
+// became of them. It returns whether a full batch may be taken at once, or else when to
+// take again; 0: unknown.
+func (s *sender) serve(ctx context.Context, g *game) (more bool, next int64) {
 	class := g.class()
-	if places := s.places[class]; places != nil {
-		if places.Acquire(ctx, 1) != nil { // the service ends
-			g.sending.removeWorker()
-			return
+	places := s.places[class]
+	if places != nil && places.Acquire(ctx, 1) != nil { // the service ends
+		return false, 0
+	}
+	b := newBatch(g, s.ids.next())
+	t, err := s.takeAndSend(ctx, b, class)
+	if places != nil {
+		places.Release(1)
+	}
+	more = len(t.Items) > 0 && s.hasFullBatch(g, t)
+	switch {
+	case err != nil:
+		s.untilAnswered(ctx, b, func(ctx context.Context) error { return s.takeBack(ctx, b, class) })
+	case more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0: // along with the next take
+		s.running.Go(func() { s.finish(ctx, b) })
+	case len(t.Items) > 0:
+		s.finish(ctx, b)
+	}
+	return more, t.Next
+}
+
+// hasFullBatch reports whether a take has left a full batch that may be taken at once.
+func (s *sender) hasFullBatch(g *game, t TakeResult) bool {
+	return t.Left >= g.BatchSize && t.Next <= s.Now()
+}
+
+// takeAndSend makes a take, and sends its messages.
+func (s *sender) takeAndSend(ctx context.Context, b *batch, class string) (t TakeResult, err error) {
+	if ctx.Err() != nil {
+		return t, nil
+	}
+	t, err = s.take(ctx, b, class)
+	if len(t.Items) == 0 {
+		if t.Left > 0 {
+			s.metrics.limited.Inc()
 		}
-		defer places.Release(1)
+		return t, err
 	}
-	more, next := true, int64(0)
-	for i := 0; more && i < takesPerTurn; i++ {
-		more, next = s.takeAndSend(ctx, g, class)
+	late, more := s.Now()-t.Items[0].QueuedAt-b.game.FlushMS, s.hasFullBatch(b.game, t)
+	if b.game.sending.recordTake(time.Duration(late)*time.Millisecond, more); more {
+		s.dispatch(ctx, b.game) // another worker, if the game is behind
 	}
-	g.sending.removeWorker()
-	if more {
-		s.dispatch(ctx, g)
-	} else if waitUntil(next, s.Now(), pollInterval) < pollInterval {
-		timer.Wake(g.partition.pollNow)
-	}
+	s.sendBatch(ctx, b)
+	return t, nil
 }

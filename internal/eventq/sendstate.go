@@ -12,19 +12,16 @@ const (
 	slowSend          = time.Second           // an attempt this long makes a game slow
 	maxMessages       = 16                    // of one take
 	takeSendTime      = 20 * time.Millisecond // the attempts of one take may last this long together, judged by the last one
-	emptyTakeRest     = 20 * time.Millisecond // pause after a take without items
 )
 
 // sendState is what this node knows about sending one game's items.
 type sendState struct {
 	mu            sync.Mutex
-	workers       int       // that serve the game, or wait in the pool for that
-	wantedWorkers int       // above 1 while the game is behind
-	isFailing     bool      // whether its last attempt failed
-	isSlow        bool      // whether its last attempt was slow
-	messages      int       // to take together
-	unanswered    int       // batches for which a call of the store is repeated
-	restUntil     time.Time // no take before
+	workers       int  // that serve the game, or wait in the pool for that
+	wantedWorkers int  // above 1 while the game is behind
+	isFailing     bool // whether its last attempt failed
+	isSlow        bool // whether its last attempt was slow
+	messages      int  // to take together
 
 	drains atomic.Int32 // operators that drain it
 }
@@ -34,7 +31,7 @@ type sendState struct {
 func (c *sendState) addWorker() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.workers >= max(c.wantedWorkers, 1) || c.untilTake() > 0 {
+	if c.workers >= max(c.wantedWorkers, 1) {
 		return false
 	}
 	c.workers++
@@ -45,27 +42,6 @@ func (c *sendState) removeWorker() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.workers--
-}
-
-// rest returns how long to wait before another take.
-func (c *sendState) rest() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.untilTake()
-}
-
-// untilTake is rest for callers that hold the lock.
-func (c *sendState) untilTake() time.Duration {
-	if c.unanswered > 0 {
-		return pollInterval
-	}
-	return time.Until(c.restUntil)
-}
-
-func (c *sendState) addUnanswered(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.unanswered += n
 }
 
 // class returns which share of the workers serves the game. No share limits a game
@@ -98,18 +74,6 @@ func (c *sendState) takeSize() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return max(c.messages, 1)
-}
-
-// restAfterEmptyTake pauses the game after a take without items, until there
-// may be something to take.
-func (c *sendState) restAfterEmptyTake(t TakeResult, now int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	rest := emptyTakeRest
-	if t.Left > 0 {
-		rest = waitUntil(t.Next, now, pollInterval)
-	}
-	c.restUntil = time.Now().Add(rest)
 }
 
 // recordTake decides how many workers the game needs, by how much too late the

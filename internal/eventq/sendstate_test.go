@@ -14,6 +14,14 @@ func (n *node) wantedWorkers(game string) int {
 	return c.wantedWorkers
 }
 
+// isServed reports whether a worker serves a game, or repeats a call of the store.
+func (n *node) isServed(game string) bool {
+	c := &n.games[game].sending
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.workers > 0
+}
+
 func (w *cluster) poolOf(game string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,17 @@ type shared struct {
 	// running counts the loops and the goroutines that they start. Only these and
 	// Run start more of them.
 	running sync.WaitGroup
+}
+
+// partition is what the service keeps about the games of one partition.
+type partition struct {
+	index    int
+	games    []*game
+	buffered atomic.Int64 // items of its games that are not pushed yet
+
+	hasItems      chan struct{} // a game has something to push
+	hasFullBuffer chan struct{} // a game has enough to push it now
+	pollNow       chan struct{} // the loop should poll now
 }
 
 // game is what the service keeps about one game.
@@ -52,10 +64,25 @@ func newShared(c Config) *shared {
 	return s
 }
 
+func newPartition(index int) *partition {
+	return &partition{index: index, hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1), pollNow: make(chan struct{}, 1)}
+}
+
+// reports reports whether behaviours of a type are reported of this server's
+// players. A nil game reports none.
+func (g *game) reports(kind string) bool { return g != nil && slices.Contains(g.Report, kind) }
+
 // callContext bounds a call of the store. The end of the service does not cut
 // the call off.
 func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+}
+
+// withGrace returns a context that ends the given time after another one.
+func withGrace(ctx context.Context, d time.Duration) (longer context.Context, cancel context.CancelFunc) {
+	longer, cancelLonger := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancelLonger) })
+	return longer, func() { stop(); cancelLonger() }
 }
 
 // recordError counts a failed call of the store, and logs one at intervals.

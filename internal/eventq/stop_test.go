@@ -151,7 +151,7 @@ func TestSettlementIsRepeated(t *testing.T) {
 		w.set(func() { w.loss = nil })
 		time.Sleep(3 * time.Second)
 		w.want("a", Counts{Offered: 5, Sent: 5})
-		if n.games["a"].sending.unanswered != 0 {
+		if n.isServed("a") {
 			t.Error("the call is still repeated")
 		}
 	})

@@ -14,42 +14,6 @@ const (
 	finishTimeout = 5 * time.Second // how long a stopping node repeats such calls
 )
 
-// takeAndSend makes one take, sends its messages, and reports what became of them.
-// It returns whether a full batch may be taken at once, or else when to take again; 0:
-// unknown.
-func (s *sender) takeAndSend(ctx context.Context, g *game, class string) (more bool, next int64) {
-	if ctx.Err() != nil {
-		return false, 0
-	}
-	if rest := g.sending.rest(); rest > 0 {
-		return false, s.Now() + rest.Milliseconds() + 1
-	}
-	b := newBatch(g, s.ids.next())
-	t, err := s.take(ctx, b, class)
-	switch {
-	case err != nil:
-		s.untilAnswered(ctx, b, func(ctx context.Context) error { return s.takeBack(ctx, b, class) })
-		return false, 0
-	case len(t.Items) == 0:
-		if t.Left > 0 {
-			s.metrics.limited.Inc()
-		}
-		g.sending.restAfterEmptyTake(t, s.Now())
-		return false, t.Next
-	}
-	more = t.Left >= g.BatchSize && t.Next <= s.Now()
-	if g.sending.recordTake(time.Duration(s.Now()-t.Items[0].QueuedAt-g.FlushMS)*time.Millisecond, more); more {
-		s.dispatch(ctx, g) // another worker, if the game is behind
-	}
-	s.sendBatch(ctx, b)
-	if more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0 { // along with the next take
-		s.running.Go(func() { s.finish(ctx, b) })
-	} else {
-		s.finish(ctx, b)
-	}
-	return more, t.Next
-}
-
 // take fills a batch.
 func (s *sender) take(ctx context.Context, b *batch, class string) (TakeResult, error) {
 	ctx, cancel := callContext(ctx)
@@ -82,7 +46,7 @@ func (s *sender) takeBack(ctx context.Context, b *batch, class string) error {
 // finish reports what became of the items of a batch. If its lease has ended, the
 // store has counted them as lost.
 func (s *sender) finish(ctx context.Context, b *batch) {
-	call := func(ctx context.Context) error {
+	s.untilAnswered(ctx, b, func(ctx context.Context) error {
 		ctx, cancel := callContext(ctx)
 		defer cancel()
 		b.result.Now = s.Now()
@@ -93,26 +57,16 @@ func (s *sender) finish(ctx context.Context, b *batch) {
 		}
 		s.recordError("finish", err)
 		return err
-	}
-	if call(ctx) != nil {
-		s.untilAnswered(ctx, b, call)
-	}
+	})
 }
 
-// untilAnswered repeats a call whose outcome is unknown, until the store answers or
-// the lease of the batch has ended. It does not wait for that. Until then the game
-// takes no other batch.
+// untilAnswered makes a call, and repeats it until the store answers or the lease of
+// the batch has ended. The worker waits for that, but has no place meanwhile.
 func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.Context) error) {
-	b.game.sending.addUnanswered(1)
-	s.running.Go(func() {
-		defer b.game.sending.addUnanswered(-1)
-		ctx, cancel := withGrace(ctx, finishTimeout)
-		defer cancel()
-		isAnswered := false
-		for !isAnswered && time.Since(b.takenAt) < lease && timer.Sleep(ctx, retryInterval) {
-			isAnswered = call(ctx) == nil
-		}
-	})
+	ctx, cancel := withGrace(ctx, finishTimeout)
+	defer cancel()
+	for call(ctx) != nil && timer.Sleep(ctx, retryInterval) && time.Since(b.takenAt) < lease {
+	}
 }
 
 // flushTrigger returns why a message leaves: a label of a metric.

@@ -114,3 +114,10 @@ func unpackBundles(bundles redisx.Reply) (items []eventq.Item, err error) {
 	}
 	return items, err
 }
+
+func wrapError(operation string, err error) error {
+	if err != nil {
+		return fmt.Errorf("redisqueue: %s: %w", operation, err)
+	}
+	return nil
+}

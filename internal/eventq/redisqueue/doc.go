@@ -1,5 +1,5 @@
 // Package redisqueue keeps the queues of behaviours in Redis. It implements
-// eventq.Queue, eventq.Admin and eventq.Nodes, and playerevents.SessionStore.
+// eventq.Queue, eventq.Admin, eventq.Nodes and eventq.SessionStore.
 //
 // All keys of a partition share one hash tag. So every move of items is one script,
 // which counts them in the same step.
@@ -8,7 +8,7 @@
 // is the stored answer to a push. A result marker says how a batch, or a part of it,
 // ended. Both make it safe to repeat a call.
 //
-// The main type is [Store]; [SessionStore] is separate. Start reading at keys.go,
+// The main type is [Store]. Start reading at keys.go,
 // then push.go with push.lua, take.go with take.lua, and finish.go with finish.lua.
 // Scripts that change a queue begin with queue.lua, which reads its state; store.go
 // lists the files of each script.

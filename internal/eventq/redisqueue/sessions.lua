@@ -2,7 +2,7 @@
 -- session.
 -- KEYS  1 sessions of the node (hash: session id to record), 2 nodes with sessions
 --       (zset: node by when it was last seen)
--- ARGV  1 node, 2 when the added sessions were last seen (ms), 3 time to live of the
+-- ARGV  1 node, 2 when the added sessions were seen (ms), 3 time to live of the
 --       sessions (ms), 4 how many are added, then their ids and records in turn, then
 --       the ids of ended ones
 -- Returns 0.

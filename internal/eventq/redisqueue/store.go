@@ -42,6 +42,8 @@ var (
 	adminScript  = script("admin")
 	dueScript    = script("due")
 	statusScript = script("status")
+
+	sessionsScript = script("sessions")
 )
 
 func script(files ...string) *redis.Script {

@@ -1,28 +1,27 @@
-package playerevents
+package eventq
 
 import (
 	"encoding/json"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
 )
 
 // OnMatchLifecycle reports the start or end of a match for its players at this
 // node. All nodes that report it use the same id.
-func (s *Service) OnMatchLifecycle(t match.LifecycleEvent) {
-	kind, prefix := eventq.MatchStart, "start"
+func (p *Players) OnMatchLifecycle(t match.LifecycleEvent) {
+	kind, prefix := MatchStart, "start"
 	if t.Ended {
-		kind, prefix = eventq.MatchEnd, "end"
+		kind, prefix = MatchEnd, "end"
 	}
-	if !s.doesReport(t.Game, kind) {
+	if !p.games[t.Game].reports(kind) {
 		return
 	}
 	data, _ := json.Marshal(matchData{t.Match, string(t.Mode), string(t.Reason)}) // plain texts always encode
 	for _, player := range t.Players {
-		if current := s.sessionOf(t.Game, player); current != nil {
+		if current := p.sessionOf(t.Game, player); current != nil {
 			b := current.behaviour(kind, eventID(prefix, t.Match, player), t.OccurredAt)
 			b.Data = data
-			s.Offer(t.Game, b)
+			p.offer(t.Game, b)
 		}
 	}
 }

@@ -1,11 +1,10 @@
-package playerevents
+package eventq
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
 )
 
@@ -22,26 +21,26 @@ func finished(players ...string) match.LifecycleEvent {
 // A match is reported for its players at this node, with the data of their
 // sessions.
 func TestMatchEventsAreReported(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		a, b := h.node("a"), h.node("b")
 		a.Enter("demo", "p_ada", pi)
 		a.Enter("demo", "p_gone", "")()
-		visit := h.reported(eventq.Online)[0]
+		visit := h.reported(Online)[0]
 		a.OnMatchLifecycle(started("p_ada", "p_gone", "p_never"))
 		a.OnMatchLifecycle(finished("p_ada", "p_gone", "p_never"))
 		b.OnMatchLifecycle(finished("p_ada")) // is not there
-		var got []eventq.Behaviour
+		var got []Behaviour
 		for _, b := range h.reported("") {
-			if b.Type == eventq.MatchStart || b.Type == eventq.MatchEnd {
+			if b.Type == MatchStart || b.Type == MatchEnd {
 				got = append(got, b)
 			}
 		}
 		begin, end := visit, visit
-		begin.ID, begin.Type, begin.At = "start:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", eventq.MatchStart, 1234
+		begin.ID, begin.Type, begin.At = "start:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", MatchStart, 1234
 		begin.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel"}`)
-		end.ID, end.Type, end.At = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", eventq.MatchEnd, 5678
+		end.ID, end.Type, end.At = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", MatchEnd, 5678
 		end.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel","reason":"finished"}`)
-		if fmt.Sprint(got) != fmt.Sprint([]eventq.Behaviour{begin, end}) {
+		if fmt.Sprint(got) != fmt.Sprint([]Behaviour{begin, end}) {
 			t.Errorf("%+v, want %+v and %+v", got, begin, end)
 		}
 	})
@@ -50,7 +49,7 @@ func TestMatchEventsAreReported(t *testing.T) {
 // Two nodes that see the same event of a player use the same id. The id of a long
 // name also fits, and is unique.
 func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		a, b := h.node("a"), h.node("b")
 		long := strings.Repeat("x", 63)
 		players := []string{"p_ada", long + "1", long + "2"}
@@ -62,7 +61,7 @@ func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
 			node.OnMatchLifecycle(started(players...))
 			node.OnMatchLifecycle(finished(players...))
 		}
-		starts, ends := h.reported(eventq.MatchStart), h.reported(eventq.MatchEnd)
+		starts, ends := h.reported(MatchStart), h.reported(MatchEnd)
 		if len(starts) != 3 || len(ends) != 3 || h.twice != 6 {
 			t.Errorf("%d starts, %d ends, %d offered again", len(starts), len(ends), h.twice)
 		}
@@ -76,7 +75,7 @@ func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
 
 // If a player has two sessions at a node, the newer one counts.
 func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		p := h.node("a")
 		former := p.Enter("demo", "p_ada", "")
 		newer := p.Enter("demo", "p_ada", "")
@@ -84,8 +83,8 @@ func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
 		p.OnMatchLifecycle(started("p_ada"))
 		newer()
 		p.OnMatchLifecycle(finished("p_ada"))
-		online, starts := h.reported(eventq.Online), h.reported(eventq.MatchStart)
-		if len(starts) != 1 || starts[0].Session != online[1].Session || len(h.reported(eventq.MatchEnd)) != 0 {
+		online, starts := h.reported(Online), h.reported(MatchStart)
+		if len(starts) != 1 || starts[0].Session != online[1].Session || len(h.reported(MatchEnd)) != 0 {
 			t.Errorf("%+v in the visits %+v", starts, online)
 		}
 		h.pairs(2)
@@ -94,7 +93,7 @@ func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
 
 // A large arena is reported completely, also in a game that reports only matches.
 func TestMatchEventsOfManyPlayers(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		p := h.node("a")
 		const players = 10_000
 		who := make([]string, players)
@@ -106,7 +105,7 @@ func TestMatchEventsOfManyPlayers(t *testing.T) {
 		begin.Game, end.Game = "starts", "starts"
 		p.OnMatchLifecycle(begin)
 		p.OnMatchLifecycle(end)
-		if all := h.reported(""); len(all) != players || all[0].Type != eventq.MatchStart {
+		if all := h.reported(""); len(all) != players || all[0].Type != MatchStart {
 			t.Errorf("%d of %d", len(all), players)
 		}
 	})

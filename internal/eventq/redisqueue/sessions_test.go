@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
-	"laststand/internal/eventq/playerevents"
 	"laststand/internal/testenv"
 )
 
@@ -26,7 +25,7 @@ const age = 1000
 // sessionTest is a test with a session store, and its own nodes, game and partition.
 type sessionTest struct {
 	*testing.T
-	*SessionStore
+	*Store
 	game string
 	a, b string // nodes
 	part int
@@ -42,29 +41,43 @@ func eachSessionTest(t *testing.T, f func(h *sessionTest)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		id, part := ulid.Make().String(), int(sessionTests.Add(1)%manyGames)
-		f(&sessionTest{T: t, SessionStore: NewSessionStore(c), game: gameIn(part), a: "a " + id, b: "b " + id, part: part})
+		f(&sessionTest{T: t, Store: New(c), game: gameIn(part), a: "a " + id, b: "b " + id, part: part})
 	})
 }
 
-func (h *sessionTest) record(player string, at int64) playerevents.SessionRecord {
-	return playerevents.SessionRecord{Game: h.game, Session: "s_" + player, Offline: eventq.Behaviour{
+func (h *sessionTest) record(player string, at int64) eventq.SessionRecord {
+	return eventq.SessionRecord{Game: h.game, Session: "s_" + player, Offline: eventq.Behaviour{
 		ID: "off:s_" + player, Type: eventq.Offline, At: at, Player: player, Session: "s_" + player,
 		Account: eventq.Guest, Device: "d", Data: json.RawMessage(`{"x":1}`),
 	}}
 }
 
-func (h *sessionTest) add(node string, all ...playerevents.SessionRecord) {
+func (h *sessionTest) add(node string, all ...eventq.SessionRecord) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, all, nil); err != nil {
+	h.addAt(someday, node, all...)
+}
+
+// addAt adds sessions at a time.
+func (h *sessionTest) addAt(now int64, node string, all ...eventq.SessionRecord) {
+	h.Helper()
+	if err := h.Sync(h.Context(), node, all, now); err != nil {
 		h.Fatal(err)
 	}
 }
 
-func (h *sessionTest) remove(node string, all ...playerevents.SessionRecord) {
+func (h *sessionTest) remove(node string, all ...eventq.SessionRecord) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, nil, all); err != nil {
+	if err := h.Sync(h.Context(), node, ended(all...), someday+1_000_000); err != nil {
 		h.Fatal(err)
 	}
+}
+
+func ended(all ...eventq.SessionRecord) []eventq.SessionRecord {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Ended = true
+	}
+	return all
 }
 
 func (h *sessionTest) renew(node string, now int64) {
@@ -74,7 +87,7 @@ func (h *sessionTest) renew(node string, now int64) {
 	}
 }
 
-func (h *sessionTest) deadSessions(now int64) (found []playerevents.SessionRecord, node string) {
+func (h *sessionTest) deadSessions(now int64) (found []eventq.SessionRecord, node string) {
 	h.Helper()
 	found, node, err := h.DeadNodeSessions(h.Context(), h.part, now, age, 400)
 	if err != nil {
@@ -115,7 +128,7 @@ func TestDeadNodeSessions(t *testing.T) {
 	})
 }
 
-func same(a, b playerevents.SessionRecord) bool {
+func same(a, b eventq.SessionRecord) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
@@ -135,10 +148,12 @@ func TestLastSeen(t *testing.T) {
 		}
 		h.renew(h.a, someday+5000)
 		check("seen", someday+5000)
-		h.add(h.a, h.record("ada", someday+10))
+		h.addAt(someday+10, h.a, h.record("ada", someday+10))
 		check("entered again, late", someday+5000)
-		h.add(h.a, h.record("ada", someday+7000))
-		check("entered later than seen", someday+7000)
+		h.addAt(someday+7000, h.a, h.record("ada", someday+10))
+		check("stored later than seen", someday+7000)
+		h.add(h.a, h.record("ada", someday+8000))
+		check("entered later than seen", someday+8000)
 		h.remove(h.a, h.record("ada", someday))
 		h.renew(h.b, someday)
 		h.wantNoDeadSessions(someday + 100*age) // without visits a node is none
@@ -148,8 +163,8 @@ func TestLastSeen(t *testing.T) {
 // A dead node whose clock was ahead is found at once, and not when its time comes.
 func TestADeadNodeOfTheFuture(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
-		h.add(h.a, h.record("ada", someday+3_600_000))
-		h.add(h.b, h.record("bob", someday+age-1))
+		h.addAt(someday+3_600_000, h.a, h.record("ada", someday))
+		h.addAt(someday+age-1, h.b, h.record("bob", someday))
 		if found, node := h.deadSessions(someday); node != h.a || len(found) != 1 {
 			h.Errorf("%+v of %q", found, node)
 		}
@@ -161,7 +176,7 @@ func TestAShortSession(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		short, long := h.record("short", someday), h.record("long", someday)
 		for range 2 {
-			if err := h.Sync(h.Context(), h.a, []playerevents.SessionRecord{short, long}, []playerevents.SessionRecord{short}); err != nil {
+			if err := h.Sync(h.Context(), h.a, append(ended(short), short, long), someday); err != nil {
 				h.Fatal(err)
 			}
 			if found, _ := h.deadSessions(someday + age); len(found) != 1 || !same(found[0], long) {
@@ -177,7 +192,7 @@ func TestManyDeadNodeSessions(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		const players = 1500
 		want := make(map[string]bool)
-		var all []playerevents.SessionRecord
+		var all []eventq.SessionRecord
 		for i := range players {
 			v := h.record(fmt.Sprint("p", i), someday)
 			all, want[v.Session] = append(all, v), true
@@ -214,7 +229,7 @@ func TestUnreadableSessions(t *testing.T) {
 			h.Errorf("%+v of %q, %v", found, node, err)
 		}
 		h.client.HDel(h.Context(), key, "s_ada")
-		if _, _, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err == nil || !strings.Contains(err.Error(), "1 visits of node "+h.a) {
+		if _, _, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err == nil || !strings.Contains(err.Error(), "1 sessions of node "+h.a) {
 			h.Errorf("error %v", err)
 		}
 		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err != nil || len(found) > 0 || node != "" {
@@ -248,7 +263,7 @@ func TestSessionsExpire(t *testing.T) {
 func TestSessionsOfManyGames(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		parts := make(map[int]int)
-		var all []playerevents.SessionRecord
+		var all []eventq.SessionRecord
 		for i := range 50 {
 			v := h.record(fmt.Sprint("p", i), someday)
 			v.Game = gameIn(manyGames + i%manyGames)
@@ -272,10 +287,10 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	a := NewSessionStore(client)
-	v := playerevents.SessionRecord{Game: "demo", Session: "s"}
+	a := New(client)
+	v := eventq.SessionRecord{Game: "demo", Session: "s"}
 	for name, call := range map[string]func(context.Context) error{
-		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", []playerevents.SessionRecord{v}, nil) },
+		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", []eventq.SessionRecord{v}, someday) },
 		"renew": func(ctx context.Context) error { return a.Renew(ctx, "a", []string{"demo"}, someday) },
 		"orphans": func(ctx context.Context) error {
 			_, _, err := a.DeadNodeSessions(ctx, 0, someday, age, 10)

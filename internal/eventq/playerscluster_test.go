@@ -1,4 +1,4 @@
-package playerevents
+package eventq
 
 import (
 	"context"
@@ -10,20 +10,18 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"laststand/internal/eventq"
 )
 
-// cluster is what nodes share, in virtual time: a SessionStore in memory with one
+// hall is what nodes share, in virtual time: a SessionStore in memory with one
 // partition, and a receiver of offered behaviours, each id once.
-type cluster struct {
+type hall struct {
 	*testing.T
 
 	mu     sync.Mutex
 	visits map[string]map[string]SessionRecord // by node and session
 	seen   map[string]int64
 	down   bool
-	taken  []eventq.Behaviour
+	taken  []Behaviour
 	ids    map[string]bool
 	twice  int // offered again
 	early  int // orphans that Exit before their end is offered
@@ -31,31 +29,31 @@ type cluster struct {
 
 var errHall = errors.New("the hall is out of reach")
 
-func withCluster(t *testing.T, f func(h *cluster)) {
+func withHall(t *testing.T, f func(h *hall)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f(&cluster{T: t, visits: map[string]map[string]SessionRecord{}, seen: map[string]int64{}, ids: map[string]bool{}})
+		f(&hall{T: t, visits: map[string]map[string]SessionRecord{}, seen: map[string]int64{}, ids: map[string]bool{}})
 	})
 }
 
-// testNode is a node's Service, and what it knows.
+// testNode is a node's Players, and what it knows.
 type testNode struct {
-	*Service
-	hall *cluster
+	*Players
+	hall *hall
 	stop func() // in order
 
 	dead bool // what it does has no effect; guarded by the mutex of hall
+	cut  bool // only this node does not reach the store; guarded by the mutex of hall
 }
 
 // node runs a node. All games report every type.
-func (h *cluster) node(name string) *testNode {
-	all := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
+func (h *hall) node(name string) *testNode {
+	all := []string{Online, Offline, MatchStart, MatchEnd}
 	p := &testNode{hall: h}
-	p.Service = New(Config{
-		Games: []eventq.Policy{{Game: "demo", Report: all}, {Game: "starts", Report: []string{eventq.MatchStart}}, {Game: "none"}},
-		Offer: p.offer, Sessions: fakeSessionStore{p}, Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Duty: func() ([]int, []string) { return []int{3, 7}, nil },
-	})
+	p.Players = newPlayers(newShared(Config{
+		Games: []Policy{{Game: "demo", Report: all}, {Game: "starts", Report: []string{MatchStart}}, {Game: "none"}},
+		Queue: newMemory(), Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+	}), p.report, func() ([]int, []string) { return []int{3, 7}, nil }, fakeSessionStore{p})
 	ctx, cancel := context.WithCancel(h.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -81,12 +79,13 @@ func (p *testNode) die() {
 	p.stop()
 }
 
-func (p *testNode) offer(game string, b eventq.Behaviour) {
+// report accepts behaviours as Service.Offer does.
+func (p *testNode) report(game string, b Behaviour) {
 	h := p.hall
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case p.dead:
+	case p.dead || !p.games[game].reports(b.Type):
 	case h.ids[game+" "+b.ID]:
 		h.twice++
 	default:
@@ -99,7 +98,7 @@ func (p *testNode) offer(game string, b eventq.Behaviour) {
 // unreachable.
 func (p *testNode) checkStore() error {
 	p.hall.mu.Lock()
-	if p.dead || p.hall.down {
+	if p.dead || p.cut || p.hall.down {
 		p.hall.mu.Unlock()
 		return errHall
 	}
@@ -109,7 +108,7 @@ func (p *testNode) checkStore() error {
 // fakeSessionStore is the shared store as one node reaches it.
 type fakeSessionStore struct{ *testNode }
 
-func (a fakeSessionStore) Sync(_ context.Context, node string, started, ended []SessionRecord) error {
+func (a fakeSessionStore) Sync(_ context.Context, node string, changes []SessionRecord, now int64) error {
 	if err := a.checkStore(); err != nil {
 		return err
 	}
@@ -117,11 +116,17 @@ func (a fakeSessionStore) Sync(_ context.Context, node string, started, ended []
 	if a.hall.visits[node] == nil {
 		a.hall.visits[node] = map[string]SessionRecord{}
 	}
-	for _, v := range started {
+	for _, v := range changes {
+		if v.Ended {
+			continue
+		}
 		a.hall.visits[node][v.Session] = v
-		a.hall.seen[node] = max(a.hall.seen[node], v.Offline.At)
+		a.hall.seen[node] = max(a.hall.seen[node], now)
 	}
-	for _, v := range ended {
+	for _, v := range changes {
+		if !v.Ended {
+			continue
+		}
 		if node != a.Node && !a.hall.ids[v.Game+" "+v.Offline.ID] {
 			a.hall.early++
 		}
@@ -163,7 +168,7 @@ func (a fakeSessionStore) DeadNodeSessions(_ context.Context, partition int, now
 }
 
 // reported returns the reported behaviours of a type, or all of them for "".
-func (h *cluster) reported(kind string) (found []eventq.Behaviour) {
+func (h *hall) reported(kind string) (found []Behaviour) {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,28 +181,34 @@ func (h *cluster) reported(kind string) (found []eventq.Behaviour) {
 }
 
 // recordedAt returns how many sessions the store has at a node.
-func (h *cluster) recordedAt(node string) int {
-	synctest.Wait()
+func (h *hall) recordedAt(node string) int {
+	time.Sleep(2 * syncInterval)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.visits[node])
 }
 
-func (h *cluster) setDown(down bool) {
+func (h *hall) setDown(down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.down = down
 }
 
+func (p *testNode) setCut(cut bool) {
+	p.hall.mu.Lock()
+	defer p.hall.mu.Unlock()
+	p.cut = cut
+}
+
 // pairs checks that there are n onlines, each with one offline, and no other
 // offline.
-func (h *cluster) pairs(want int) {
+func (h *hall) pairs(want int) {
 	h.Helper()
 	online, offline := map[string]int{}, map[string]int{}
-	for _, b := range h.reported(eventq.Online) {
+	for _, b := range h.reported(Online) {
 		online[b.Session]++
 	}
-	for _, b := range h.reported(eventq.Offline) {
+	for _, b := range h.reported(Offline) {
 		offline[b.Session]++
 	}
 	if len(online) != want || len(offline) != want {

@@ -1,4 +1,4 @@
-package playerevents
+package eventq
 
 import (
 	"fmt"
@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"laststand/internal/eventq"
 )
 
 // Other nodes end the sessions of a dead node, once, with the time when it was
 // last seen. The sessions of live nodes continue.
 func TestSessionsOfADeadNodeEnd(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		a, b, c := h.node("a"), h.node("b"), h.node("c")
 		const players = 1000
 		for i := range players {
@@ -24,11 +22,11 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 		died := now()
 		a.die()
 		time.Sleep(deadAfterMS*time.Millisecond - renewInterval - time.Second/10)
-		if early := h.reported(eventq.Offline); len(early) > 0 {
+		if early := h.reported(Offline); len(early) > 0 {
 			t.Errorf("%d ended too early", len(early))
 		}
 		time.Sleep(3 * renewInterval)
-		ended := h.reported(eventq.Offline)
+		ended := h.reported(Offline)
 		for _, o := range ended {
 			if o.At > died || o.At < died-renewInterval.Milliseconds() {
 				t.Fatalf("ended %d ms before the death", died-o.At)
@@ -37,7 +35,7 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 		h.wantNoneAt("a")
 		stays()
 		h.pairs(players + 1)
-		found := int(testutil.ToFloat64(b.metrics.deadNodeSessions) + testutil.ToFloat64(c.metrics.deadNodeSessions))
+		found := int(testutil.ToFloat64(b.counts.deadNodeSessions) + testutil.ToFloat64(c.counts.deadNodeSessions))
 		if found != players+h.twice {
 			t.Errorf("%d found, %d of them twice", found, h.twice)
 		}
@@ -49,13 +47,34 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 
 // A node has sessions before it renews them for the first time.
 func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		h.node("a")
 		time.Sleep(time.Minute)
 		b := h.node("b")
 		leave := b.Enter("demo", "ada", "")
 		time.Sleep(10 * renewInterval)
-		if early := h.reported(eventq.Offline); len(early) > 0 {
+		if early := h.reported(Offline); len(early) > 0 {
+			t.Errorf("ended while it goes on: %+v", early)
+		}
+		leave()
+		h.pairs(1)
+	})
+}
+
+// Changes may wait for long while only their node does not reach the store. Their node
+// is alive when they arrive.
+func TestANodeIsAliveWhenItsSessionsArrive(t *testing.T) {
+	withHall(t, func(h *hall) {
+		a := h.node("a")
+		time.Sleep(renewInterval / 2)
+		h.node("b") // looks for dead nodes between two renewals of a
+		time.Sleep(30*renewInterval - renewInterval/2)
+		a.setCut(true)
+		leave := a.Enter("demo", "ada", "")
+		time.Sleep(2*deadAfterMS*time.Millisecond + renewInterval/10)
+		a.setCut(false)
+		time.Sleep(5 * renewInterval)
+		if early := h.reported(Offline); len(early) > 0 {
 			t.Errorf("ended while it goes on: %+v", early)
 		}
 		leave()
@@ -66,7 +85,7 @@ func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 // Two owners may report the same offline at once. Both reports are identical to
 // the last byte.
 func TestTwoOwnersReportTheSameIDs(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		a, b, c := h.node("a"), h.node("b"), h.node("c")
 		a.Enter("demo", "ada", pi)
 		h.recordedAt("a")
@@ -76,10 +95,11 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 			t.Fatalf("%+v of %q, %v", visits, node, err)
 		}
 		for _, owner := range []*testNode{b, c} { // each has read before the other has ended it
-			owner.Offer(visits[0].Game, visits[0].Offline)
+			owner.report(visits[0].Game, visits[0].Offline)
 		}
 		for _, owner := range []*testNode{b, c} {
-			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, nil, visits); err != nil {
+			visits[0].Ended = true
+			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, visits, now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,7 +114,7 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 // If a node dies after a report and before it removes the record, another node
 // repeats the report.
 func TestDeathAfterTheEnd(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		a := h.node("a")
 		leave := a.Enter("demo", "ada", "")
 		h.recordedAt("a")
@@ -111,7 +131,7 @@ func TestDeathAfterTheEnd(t *testing.T) {
 // After an outage no node has renewed its sessions. No node counts as dead then,
 // also if a node without sessions looks first.
 func TestNobodyIsDeadByMistake(t *testing.T) {
-	withCluster(t, func(h *cluster) {
+	withHall(t, func(h *hall) {
 		var nodes []*testNode
 		for _, name := range []string{"a", "b", "c", "idle"} {
 			nodes = append(nodes, h.node(name))
@@ -127,13 +147,13 @@ func TestNobodyIsDeadByMistake(t *testing.T) {
 			h.setDown(false)
 		}
 		time.Sleep(time.Minute)
-		if ended := h.reported(eventq.Offline); len(ended) > 0 {
+		if ended := h.reported(Offline); len(ended) > 0 {
 			t.Errorf("ended %+v", ended)
 		}
 	})
 }
 
-func TestWatch(t *testing.T) {
+func TestContact(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reached []int64 // when, ms
@@ -149,11 +169,11 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var w watch
+			w := contact{gapMS: deadAfterMS / 2}
 			isLong := false
 			for _, at := range c.reached {
 				w.observe(3_600_000 + at)
-				isLong = w.isLong(3_600_000 + at)
+				isLong = w.lasts(3_600_000+at, deadAfterMS)
 			}
 			if isLong != c.isLong {
 				t.Errorf("long enough: %v", isLong)

@@ -1,0 +1,66 @@
+package eventq
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// renewInterval is how often the service renews the sessions of this node and
+	// looks for those of dead nodes.
+	renewInterval = 2 * time.Second
+	// deadAfterMS is how long a node must not be renewed before its sessions are
+	// ended.
+	deadAfterMS = 10_000
+)
+
+// renewSessions renews the sessions of this node, and looks for those of dead nodes in
+// the partitions of this node.
+func (p *Players) renewSessions(ctx context.Context) error {
+	err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Renew(ctx, p.Node, p.recordedGames(), p.Now()) })
+	partitions, _ := p.duty()
+	for _, partition := range partitions {
+		for more := true; more && err == nil && ctx.Err() == nil; {
+			err = p.call(ctx, func(ctx context.Context) (err error) {
+				more, err = p.endDeadNodeSessions(ctx, partition)
+				return err
+			})
+		}
+	}
+	if err == nil {
+		p.contact.observe(p.Now())
+	}
+	return err
+}
+
+// endDeadNodeSessions reports the end of some sessions of a dead node, and whether
+// there may be more. Two nodes may do so at once, because they use the same ids. It
+// reports none before this node has reached the store for so long that live nodes have
+// been renewed.
+func (p *Players) endDeadNodeSessions(ctx context.Context, partition int) (more bool, err error) {
+	records, node, err := p.sessions.DeadNodeSessions(ctx, partition, p.Now(), deadAfterMS, syncBatch)
+	if err != nil || len(records) == 0 || !p.contact.lasts(p.Now(), deadAfterMS) {
+		return false, err
+	}
+	for i := range records {
+		p.offer(records[i].Game, records[i].Offline)
+		records[i].Ended = true
+	}
+	p.counts.deadNodeSessions.Add(float64(len(records)))
+	return true, p.sessions.Sync(ctx, node, records, p.Now())
+}
+
+// recordedGames returns the games with sessions here that the SessionStore knows, or
+// will know.
+func (p *Players) recordedGames() (games []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen := make(map[string]bool)
+	for open := range p.open {
+		if open.isRecorded && !seen[open.game] {
+			seen[open.game] = true
+			games = append(games, open.game)
+		}
+	}
+	return games
+}

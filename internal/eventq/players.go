@@ -1,0 +1,205 @@
+package eventq
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"laststand/internal/timer"
+)
+
+// Players reports the server's own players: online, offline, and the matches that
+// they play.
+//
+// Each session of a player has its own id. If a new session replaces an older one,
+// at this node or another, the offline of the older may come a little after the
+// online of the newer.
+//
+// Every online gets one offline. If its node dies, the owner of the partition
+// reports the offline some seconds later, with the time when the node was last
+// seen. There are two exceptions. If a node dies in the first moments of a
+// session, the offline may be lost. If a live node is not renewed for deadAfterMS, its
+// sessions are ended, and it reports the real ends again later.
+//
+// The caller must call Run. The methods are safe for concurrent use.
+type Players struct {
+	*shared
+	offer    func(game string, b Behaviour)
+	duty     func() (partitions []int, alive []string)
+	sessions SessionStore
+	counts   playerMetrics
+	contact  contact // of renewSessions
+
+	mu      sync.Mutex
+	open    map[*session]struct{}
+	current map[playerKey]*session // the newest session of each player
+	changes []SessionRecord        // on their way to the SessionStore, the oldest first
+}
+
+type playerKey struct{ game, player string }
+
+const (
+	// maxPending bounds the waiting changes. Ends are accepted beyond it, because
+	// the start of each was accepted before.
+	maxPending = 100_000
+	// syncBatch is how many sessions one call of the SessionStore takes.
+	syncBatch = 400
+	// syncInterval is how often the service writes the changes to the SessionStore.
+	syncInterval = 200 * time.Millisecond
+	// syncTimeout bounds the last changes at the end.
+	syncTimeout = 3 * time.Second
+)
+
+// NewPlayers returns the part of a service that reports the server's own players.
+func NewPlayers(s *Service, sessions SessionStore) *Players {
+	return newPlayers(s.shared, s.Offer, s.Duty, sessions)
+}
+
+func newPlayers(s *shared, offer func(string, Behaviour), duty func() ([]int, []string), sessions SessionStore) *Players {
+	return &Players{
+		shared: s, offer: offer, duty: duty, sessions: sessions, counts: newPlayerMetrics(s.Registry),
+		contact: contact{gapMS: deadAfterMS / 2}, open: make(map[*session]struct{}), current: make(map[playerKey]*session),
+	}
+}
+
+// Run keeps the SessionStore up to date, and reports the end of sessions whose
+// nodes are dead. When ctx ends, it ends the remaining sessions of this node. The
+// Run of the Service must end later.
+func (p *Players) Run(ctx context.Context) error {
+	var loops sync.WaitGroup
+	loops.Go(func() {
+		timer.Every(ctx, syncInterval, timer.LogFailures(p.Logger, "storing sessions of players", p.sync))
+	})
+	loops.Go(func() {
+		timer.Every(ctx, renewInterval, timer.LogFailures(p.Logger, "renewing sessions of players", p.renewSessions))
+	})
+	loops.Wait()
+	for _, open := range p.openSessions() {
+		p.leave(open)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncTimeout)
+	defer cancel()
+	if err := p.sync(ctx); err != nil {
+		p.Logger.Warn("ends of sessions were not stored; another node reports them again, with the same ids", "error", err)
+	}
+	return nil
+}
+
+func (p *Players) openSessions() []*session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.open))
+}
+
+// Enter begins a session of a player and returns the function that ends it. The
+// player is verified if there is a pi. Only the first call of that function has an
+// effect. Neither function blocks.
+func (p *Players) Enter(game, player, pi string) (leave func()) {
+	g := p.games[game]
+	if g == nil || len(g.Report) == 0 {
+		return func() {}
+	}
+	started, now := newSession(game, player, pi), p.Now()
+	if g.reports(Offline) {
+		started.isRecorded = p.addChange(started.record(now, false))
+	}
+	p.register(started)
+	p.offer(game, started.online(now))
+	return func() { p.leave(started) }
+}
+
+func (p *Players) leave(ended *session) {
+	if !p.unregister(ended) {
+		return
+	}
+	end := ended.record(p.Now(), true)
+	p.offer(ended.game, end.Offline)
+	if ended.isRecorded {
+		p.addChange(end)
+	}
+}
+
+// register records a session.
+func (p *Players) register(added *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[added] = struct{}{}
+	p.current[playerKey{added.game, added.player.Player}] = added
+	p.counts.here.Inc()
+}
+
+// unregister removes a session and reports whether it was there.
+func (p *Players) unregister(removed *session) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, isOpen := p.open[removed]; !isOpen {
+		return false
+	}
+	delete(p.open, removed)
+	if key := (playerKey{removed.game, removed.player.Player}); p.current[key] == removed {
+		delete(p.current, key)
+	}
+	p.counts.here.Dec()
+	return true
+}
+
+// addChange queues a change for the SessionStore, and reports whether there was room.
+func (p *Players) addChange(change SessionRecord) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.changes) >= maxPending && !change.Ended {
+		p.counts.recordFailures.Inc()
+		return false
+	}
+	p.changes = append(p.changes, change)
+	return true
+}
+
+// sync writes the changes to the SessionStore, until it fails. A session may have
+// started and ended.
+func (p *Players) sync(ctx context.Context) error {
+	for {
+		changes := p.oldestChanges()
+		if len(changes) == 0 {
+			return nil
+		}
+		err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, changes, p.Now()) })
+		if err != nil {
+			return err
+		}
+		p.dropChanges(len(changes))
+	}
+}
+
+// call makes calls of the SessionStore.
+func (p *Players) call(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := do(ctx)
+	if err != nil {
+		p.counts.storeErrors.Inc()
+	}
+	return err
+}
+
+func (p *Players) oldestChanges() []SessionRecord {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.changes[:min(len(p.changes), syncBatch)])
+}
+
+func (p *Players) dropChanges(count int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.changes[:count]) // lets the garbage collector free them
+	p.changes = p.changes[count:]
+}
+
+// sessionOf returns the newest session of a player here, or nil.
+func (p *Players) sessionOf(game, player string) *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current[playerKey{game, player}]
+}
