@@ -65,10 +65,9 @@ func (s *fakeQueueAdmin) SetMaxLen(_ context.Context, game string, maxLen int) e
 	return s.change(game, func(q *eventq.Status) { q.MaxLen = maxLen })
 }
 
-func (s *fakeQueueAdmin) Discard(_ context.Context, game string, limit int, r eventq.Reason) (dropped int64, err error) {
+func (s *fakeQueueAdmin) Discard(_ context.Context, game string, r eventq.Reason) (dropped int64, err error) {
 	err = s.change(game, func(q *eventq.Status) {
-		dropped = min(int64(limit), q.Counts.Queued)
-		q.Counts.Queued -= dropped
+		dropped, q.Counts.Queued = q.Counts.Queued, 0
 		q.Counts.Dropped = map[eventq.Reason]int64{r: dropped}
 	})
 	return dropped, err
@@ -83,10 +82,6 @@ func (s *fakeQueueAdmin) drain(_ context.Context, game string) error {
 			q.Paused = "410"
 		}
 	})
-}
-
-func (s *fakeQueueAdmin) Totals(context.Context) (eventq.Counts, error) {
-	return eventq.Counts{}, errors.New("not used by the commands")
 }
 
 func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {

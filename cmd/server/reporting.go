@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -85,7 +84,7 @@ func (r *reporting) discardQueued(games []string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
 	for _, game := range games {
-		discarded, err := r.admin.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
+		discarded, err := r.admin.Discard(ctx, game, eventq.Shutdown)
 		if discarded > 0 || err != nil {
 			log.Warn("behaviours lost with the embedded Redis", "game", game, "behaviours", discarded, "error", err)
 		}

@@ -66,7 +66,7 @@ func Reasons() []Reason {
 	return []Reason{QueueFull, TooOld, Future, Invalid, Duplicate, Rejected, RetriesExhausted, Unauthorized, Expired, NodeLost, Shutdown}
 }
 
-// Counts say what became of the items of one game, or of all games. At any
+// Counts say what became of the items of one game, or of several. At any
 // moment Offered = Sent + Dropped + Queued + InFlight.
 type Counts struct {
 	Offered  int64            `json:"offered"`
@@ -74,6 +74,20 @@ type Counts struct {
 	Dropped  map[Reason]int64 `json:"dropped"` // those that are not 0
 	Queued   int64            `json:"queued"`
 	InFlight int64            `json:"in_flight"`
+}
+
+// Add adds the counts of another queue.
+func (c *Counts) Add(other Counts) {
+	c.Offered += other.Offered
+	c.Sent += other.Sent
+	c.Queued += other.Queued
+	c.InFlight += other.InFlight
+	for reason, n := range other.Dropped {
+		if c.Dropped == nil {
+			c.Dropped = map[Reason]int64{}
+		}
+		c.Dropped[reason] += n
+	}
 }
 
 // PostResult says what became of the behaviours of one post.

@@ -64,9 +64,11 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := numbered(20)
 		w := newCluster(t, all...)
-		a, b := w.start("a"), w.start("b")
+		a := w.start("a")
 		defer a.stop()
-		time.Sleep(10 * time.Second)
+		time.Sleep(heartbeatInterval / 2) // the heartbeats of a come first
+		b := w.start("b")
+		time.Sleep(10 * heartbeatInterval)
 		owned, _ := a.Duty()
 		w.set(func() { w.fault = func(string, string) error { return errStore } })
 		time.Sleep(2 * NodeTTLMS * time.Millisecond)
@@ -74,7 +76,7 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 			w.fault = nil
 			clear(w.beats)
 		})
-		a.members.sendHeartbeat(t.Context())
+		time.Sleep(3 * heartbeatInterval / 4)
 		if now, _ := a.Duty(); !slices.Equal(now, owned) {
 			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
 		}

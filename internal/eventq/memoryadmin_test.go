@@ -59,24 +59,6 @@ func (k *memoryGame) count() Counts {
 	return c
 }
 
-func (m *memory) Totals(context.Context) (sum Counts, err error) {
-	err = m.act("totals", "", func(*memoryGame) error {
-		sum = Counts{Dropped: map[Reason]int64{}}
-		for _, k := range m.games {
-			c := k.count()
-			sum.Offered += c.Offered
-			sum.Sent += c.Sent
-			sum.Queued += c.Queued
-			sum.InFlight += c.InFlight
-			for reason, n := range c.Dropped {
-				sum.Dropped[reason] += n
-			}
-		}
-		return nil
-	})
-	return sum, err
-}
-
 func (m *memory) Pause(_ context.Context, game, why string) error {
 	return m.act("pause", game, func(k *memoryGame) error {
 		k.paused, k.due = why, 0

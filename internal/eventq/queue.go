@@ -116,8 +116,6 @@ type BatchResult struct {
 type Admin interface {
 	// Status returns the status of the given games, in their order.
 	Status(ctx context.Context, games []string, now int64) ([]Status, error)
-	// Totals returns the counts over all games.
-	Totals(ctx context.Context) (Counts, error)
 	// Peek returns the oldest items of a queue and leaves them there.
 	Peek(ctx context.Context, game string, limit int) ([]Item, error)
 	// Pause stops taking from a queue until Resume. Status shows the reason.
@@ -128,9 +126,8 @@ type Admin interface {
 	SetMaxLen(ctx context.Context, game string, maxLen int) error
 	// FlushNow makes due what is queued.
 	FlushNow(ctx context.Context, game string, now int64) error
-	// Discard drops at most so many of the oldest items, and counts them under
-	// the reason.
-	Discard(ctx context.Context, game string, most int, r Reason) (dropped int64, err error)
+	// Discard drops all items of a queue, and counts them under the reason.
+	Discard(ctx context.Context, game string, r Reason) (dropped int64, err error)
 }
 
 // Status is the state of a game's queue.

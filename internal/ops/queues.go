@@ -42,12 +42,8 @@ type drainBody struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-const (
-	// drainWait is how long a drain waits until the queue is empty.
-	drainWait = 20 * time.Second
-	// discardBatch is how many items one call of the store discards.
-	discardBatch = 1000
-)
+// drainWait is how long a drain waits until the queue is empty.
+const drainWait = 20 * time.Second
 
 func (h queueRoutes) routes() []route {
 	return []route{
@@ -145,7 +141,7 @@ func (h queueRoutes) drain(r *request, body drainBody) (any, error) {
 	}
 	var discarded int64
 	if body.Discard {
-		discarded, err = h.discard(r.ctx, before)
+		discarded, err = h.Queues.Discard(r.ctx, r.game, eventq.Shutdown)
 	} else {
 		err = h.send(r.ctx, before)
 	}
@@ -154,19 +150,6 @@ func (h queueRoutes) drain(r *request, body drainBody) (any, error) {
 	}
 	after, err := h.state(r.ctx, r.game)
 	return DrainedQueue{after, discarded}, err
-}
-
-// discard discards as many items as the queue has at the start. So it ends even if new
-// items arrive.
-func (h queueRoutes) discard(ctx context.Context, before Queue) (discarded int64, err error) {
-	for discarded < before.Counts.Queued {
-		n, err := h.Queues.Discard(ctx, before.Game, int(min(discardBatch, before.Counts.Queued-discarded)), eventq.Shutdown)
-		if err != nil || n == 0 {
-			return discarded, err
-		}
-		discarded += n
-	}
-	return discarded, nil
 }
 
 // send sends the queued items now. It waits until the queue is empty or paused, at most

@@ -66,10 +66,6 @@ func (f fakeQueues) Status(_ context.Context, games []string, _ int64) ([]eventq
 	return all, f.fail
 }
 
-func (f fakeQueues) Totals(context.Context) (eventq.Counts, error) {
-	return eventq.Counts{}, errors.New("not used by the admin API")
-}
-
 func (f fakeQueues) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
 	items := f.queues[game].items
 	return items[:min(limit, len(items))], f.fail
@@ -95,11 +91,10 @@ func (f fakeQueues) FlushNow(context.Context, string, int64) error {
 	return errors.New("not used: SendQueued flushes")
 }
 
-// Discard drops at most 700 in a step.
-func (f fakeQueues) Discard(_ context.Context, game string, limit int, reason eventq.Reason) (int64, error) {
+func (f fakeQueues) Discard(_ context.Context, game string, reason eventq.Reason) (int64, error) {
 	q := f.queues[game]
-	dropped := min(int64(limit), 700, q.Counts.Queued)
-	q.Counts.Queued -= dropped
+	dropped := q.Counts.Queued
+	q.Counts.Queued = 0
 	if dropped > 0 {
 		q.Counts.Dropped[reason] += dropped
 	}

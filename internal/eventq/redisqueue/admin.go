@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/oklog/ulid/v2"
-
 	"laststand/internal/eventq"
 	"laststand/internal/redisx"
 )
@@ -61,50 +59,42 @@ func (s *Store) SetMaxLen(ctx context.Context, game string, maxLen int) error {
 	if err := s.client.HSet(ctx, state, "max_len", maxLen).Err(); err != nil {
 		return wrapError("set max len", err)
 	}
-	_, err := s.dropAll(ctx, game, eventq.QueueFull, dropLimits{most: eventq.MaxQueueLen, stay: maxLen})
+	_, err := s.drop(ctx, game, eventq.QueueFull, dropLimits{stay: maxLen})
 	return err
 }
 
-// Discard implements eventq.Admin. It drops items in steps.
-func (s *Store) Discard(ctx context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
-	return s.dropAll(ctx, game, r, dropLimits{most: most})
+// Discard implements eventq.Admin. If the client repeats a step, the result does not
+// have the items that the step dropped at first. The counts have them.
+func (s *Store) Discard(ctx context.Context, game string, r eventq.Reason) (dropped int64, err error) {
+	return s.drop(ctx, game, r, dropLimits{})
 }
 
 // dropLimits say which of the oldest items to drop.
 type dropLimits struct {
-	most     int
 	stay     int   // the queue keeps so many, or the limit that an operator has set; 0: none
 	queuedBy int64 // only items that were queued by then, epoch ms; 0: all
 }
 
 // shrink drops the oldest items above the limit.
 func (s *Store) shrink(ctx context.Context, t eventq.Policy) error {
-	_, err := s.dropAll(ctx, t.Game, eventq.QueueFull, dropLimits{most: eventq.MaxQueueLen, stay: t.MaxLen})
+	_, err := s.drop(ctx, t.Game, eventq.QueueFull, dropLimits{stay: t.MaxLen})
 	return err
 }
 
-// dropAll drops items in steps.
-func (s *Store) dropAll(ctx context.Context, game string, r eventq.Reason, l dropLimits) (dropped int64, err error) {
-	for left := l.most; left > 0; left -= maxDropped {
-		l.most = min(left, maxDropped)
-		n, err := s.drop(ctx, game, r, l)
-		dropped += n
-		if err != nil || int(n) < l.most {
-			return dropped, err
-		}
-	}
-	return dropped, nil
-}
-
-// drop makes one step.
-func (s *Store) drop(ctx context.Context, game string, r eventq.Reason, l dropLimits) (int64, error) {
+// drop drops items in steps.
+func (s *Store) drop(ctx context.Context, game string, r eventq.Reason, l dropLimits) (dropped int64, err error) {
 	part, queuedBy := gamePartition(game), ""
 	if l.queuedBy > 0 {
 		queuedBy = strconv.FormatInt(l.queuedBy, 10)
 	}
-	keys := append(part.queueKeys(game), part.seen(game), part.reply(ulid.Make().String()))
-	n, err := dropScript.Run(ctx, s.client, keys, game, counter(r), l.most, l.stay, queuedBy, repeatMS).Int64()
-	return n, wrapError("drop", err)
+	keys := append(part.queueKeys(game), part.seen(game))
+	for {
+		n, err := dropScript.Run(ctx, s.client, keys, game, counter(r), maxDropped, l.stay, queuedBy).Int64()
+		dropped += n
+		if err != nil || n < maxDropped {
+			return dropped, wrapError("drop", err)
+		}
+	}
 }
 
 // unpackBundles reads the items of bundles.

@@ -27,8 +27,7 @@ func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (g
 
 // Maintain implements eventq.Queue.
 func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error {
-	stale := dropLimits{most: eventq.MaxQueueLen, queuedBy: now - t.MaxAgeMS - eventq.MaxAheadMS}
-	if _, err := s.dropAll(ctx, t.Game, eventq.TooOld, stale); err != nil {
+	if _, err := s.drop(ctx, t.Game, eventq.TooOld, dropLimits{queuedBy: now - t.MaxAgeMS - eventq.MaxAheadMS}); err != nil {
 		return err
 	}
 	if err := s.shrink(ctx, t); err != nil {
@@ -74,6 +73,6 @@ func (s *Store) endedLeases(ctx context.Context, part partition, now int64) ([]s
 func (s *Store) reapOne(ctx context.Context, part partition, member string, now int64) (items int64, err error) {
 	batch, rest, _ := strings.Cut(member, " ")
 	count, game, _ := strings.Cut(rest, " ")
-	keys := []string{part.due(), part.total(), part.state(game), part.taken(), part.batch(batch)}
+	keys := []string{part.state(game), part.taken(), part.batch(batch)}
 	return reapScript.Run(ctx, s.client, keys, now, member, count, longestLeaseMS).Int64()
 }

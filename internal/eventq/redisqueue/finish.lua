@@ -1,12 +1,12 @@
 -- Ends a batch. Runs after queue.lua.
--- KEYS  1 due, 2 total, 3 queue, 4 game, 5 taken (zset), 6 the batch (list), 7 seen (zset)
+-- KEYS  1 due, 2 queue, 3 game, 4 taken (zset), 5 the batch (list), 6 seen (zset)
 -- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 batch id, 9 how many items were sent,
 --       10 attempts that were not made, 11 time to live of the queue (ms), 12 the error or
 --       '', 13 '1' to pause the game for it, 14 no attempt before this time (ms), or 0,
 --       15 number of counters and 16 of ids to forget, then the counters with their numbers,
 --       the ids, and the bundles to requeue, the last bundle first
 -- Returns nothing if the batch has ended now or before, 0 if it is not in flight.
-local n = redis.call('LINDEX', KEYS[6], 0)
+local n = redis.call('LINDEX', KEYS[5], 0)
 if n == 'ended' then
   return
 end
@@ -23,32 +23,32 @@ if ended ~= tonumber(n) then
   return redis.error_reply('ERR the result covers ' .. ended .. ' items, but the batch has ' .. n)
 end
 
-redis.call('ZREM', KEYS[5], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
-redis.call('LTRIM', KEYS[6], 0, 0)
-redis.call('LSET', KEYS[6], 0, 'ended')
-count(KEYS[4], 'in_flight', -ended)
-count(KEYS[4], 'sent', sent)
-for i = 17, ids_at - 1, 2 do count(KEYS[4], ARGV[i], tonumber(ARGV[i + 1])) end
+redis.call('ZREM', KEYS[4], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
+redis.call('LTRIM', KEYS[5], 0, 0)
+redis.call('LSET', KEYS[5], 0, 'ended')
+count('in_flight', -ended)
+count('sent', sent)
+for i = 17, ids_at - 1, 2 do count(ARGV[i], tonumber(ARGV[i + 1])) end
 if tonumber(ARGV[16]) > 0 then
-  redis.call('ZREM', KEYS[7], unpack(ARGV, ids_at, ids_at + tonumber(ARGV[16]) - 1))
+  redis.call('ZREM', KEYS[6], unpack(ARGV, ids_at, ids_at + tonumber(ARGV[16]) - 1))
 end
 if ARGV[12] ~= '' then
-  redis.call('HSET', KEYS[4], 'error', ARGV[12], 'error_at', ARGV[1])
-  if ARGV[13] == '1' then redis.call('HSET', KEYS[4], 'paused', ARGV[12]) end
+  redis.call('HSET', KEYS[3], 'error', ARGV[12], 'error_at', ARGV[1])
+  if ARGV[13] == '1' then redis.call('HSET', KEYS[3], 'paused', ARGV[12]) end
 end
 
 if requeued > 0 or ARGV[10] ~= '0' or ARGV[14] ~= '0' or ARGV[13] == '1' then
   local q = open()
   if tonumber(ARGV[14]) > q.cool_until then
     q.cool_until = tonumber(ARGV[14])
-    redis.call('HSET', KEYS[4], 'cool_until', ARGV[14])
+    redis.call('HSET', KEYS[3], 'cool_until', ARGV[14])
   end
   spend(q, -tonumber(ARGV[10]))
   if requeued > 0 then
-    redis.call('LPUSH', KEYS[3], unpack(bundles))
-    redis.call('PEXPIRE', KEYS[3], ARGV[11])
+    redis.call('LPUSH', KEYS[2], unpack(bundles))
+    redis.call('PEXPIRE', KEYS[2], ARGV[11])
     q.length = q.length + requeued
-    redis.call('HSET', KEYS[4], 'queued', q.length)
+    redis.call('HSET', KEYS[3], 'queued', q.length)
   end
   mark(q)
 end

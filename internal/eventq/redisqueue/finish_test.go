@@ -246,8 +246,8 @@ func TestAFailedMessageIsDividedByADrop(t *testing.T) {
 		items := l.take("b1").Items
 		tried := eventq.Tried{ID: "m1", Attempts: 1}
 		l.finish(eventq.BatchResult{Batch: "b1", Retry: items, Tried: tried})
-		if n, err := l.Discard(l.Context(), l.terms.Game, 3, eventq.Shutdown); err != nil || n != 3 {
-			l.Fatal(n, err)
+		if err := l.SetMaxLen(l.Context(), l.terms.Game, 9); err != nil { // drops 3
+			l.Fatal(err)
 		}
 		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), ids(3, 7)) || got.Tried != tried {
 			l.Errorf("took %q, %+v", idsOf(got.Items), got.Tried)

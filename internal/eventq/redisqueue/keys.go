@@ -24,10 +24,8 @@ const partitions = 64
 //	                     empty or paused
 //	{b:P}:taken          zset: BATCH COUNT GAME → end of the lease
 //	{b:P}:batch:BATCH    list: its bundles and result, see take.lua; it expires
-//	{b:P}:reply:ID       text: the answer to a drop; it expires
 //	{b:P}:last_push:FROM hash: game → 'ID VERDICT' of the last push of a producer; it
 //	                     expires
-//	{b:P}:total          hash: the counters of all its games
 //	{b:P}:session_nodes  zset: node → when its sessions were last seen
 //	{b:P}:sessions:N     hash: of the node N, session id → record; it expires
 //	{b}:nodes            zset: node → its last heartbeat
@@ -51,20 +49,18 @@ func (p partition) due() string                   { return string(p) + "due" }
 func (p partition) taken() string                 { return string(p) + "taken" }
 func (p partition) sessionNodes() string          { return string(p) + "session_nodes" }
 func (p partition) sessions(node string) string   { return string(p) + "sessions:" + node }
-func (p partition) total() string                 { return string(p) + "total" }
 func (p partition) batch(id string) string        { return string(p) + "batch:" + id }
-func (p partition) reply(id string) string        { return string(p) + "reply:" + id }
 func (p partition) lastPushes(from string) string { return string(p) + "last_push:" + from }
 func (p partition) queue(game string) string      { return string(p) + "bundles:" + game }
 func (p partition) state(game string) string      { return string(p) + "game:" + game }
 func (p partition) seen(game string) string       { return string(p) + "seen:" + game }
 
-// queueKeys returns KEYS 1 to 4 of the scripts that run after queue.lua.
+// queueKeys returns KEYS 1 to 3 of the scripts that run after queue.lua.
 func (p partition) queueKeys(game string) []string {
-	return append(make([]string, 0, 7), p.due(), p.total(), p.queue(game), p.state(game))
+	return append(make([]string, 0, 6), p.due(), p.queue(game), p.state(game))
 }
 
-// batchKeys returns KEYS 1 to 6 of the scripts for a batch.
+// batchKeys returns KEYS 1 to 5 of the scripts for a batch.
 func (p partition) batchKeys(game, batch string) []string {
 	return append(p.queueKeys(game), p.taken(), p.batch(batch))
 }

@@ -137,7 +137,7 @@ func TestADroppedIDMayBePostedAgain(t *testing.T) {
 		l.finish(eventq.BatchResult{Batch: "b1", Sent: 1, Dropped: dropCounts{eventq.TooOld: 2}, ForgetIDs: []string{"a", "g"}})
 		l.remembered("h")
 		l.push(l.postedItems("c d"))
-		if _, err := l.Discard(l.Context(), l.terms.Game, 1, eventq.Shutdown); err != nil {
+		if _, err := l.Discard(l.Context(), l.terms.Game, eventq.Shutdown); err != nil {
 			l.Fatal(err)
 		}
 		l.remembered("h")

@@ -1,26 +1,22 @@
 -- The state of a game's queue: the first part of the scripts that change it.
--- KEYS  1 due (zset), 2 total (hash); open names the others
--- ARGV  1 now (ms); open names the others. Returns nothing.
+-- KEYS  1 due (zset), 2 queue (list), 3 game (hash)
+-- ARGV  1 now (ms), 2 game, 3 items of a full batch, 4 how long a smaller batch waits (ms),
+--       5 ms per attempt (0: unlimited), 6 burst, 7 length limit. Returns nothing.
 local now = tonumber(ARGV[1])
 
-local function count(state, field, n)
-  if n ~= 0 then
-    redis.call('HINCRBY', state, field, n)
-    redis.call('HINCRBY', KEYS[2], field, n)
-  end
+local function count(field, n)
+  if n ~= 0 then redis.call('HINCRBY', KEYS[3], field, n) end
 end
 
--- Reads a queue: KEYS 3 queue (list), 4 game (hash), ARGV 2 game, 3 items of a full batch,
--- 4 how long a smaller batch waits (ms), 5 ms per attempt (0: unlimited), 6 burst, 7 length
--- limit. Items that vanished with the list count as expired.
+-- Reads a queue. Items that vanished with the list count as expired.
 local function open()
-  local f = redis.call('HMGET', KEYS[4], 'queued', 'paused', 'cool_until', 'flush_before', 'max_len', 'rate_at')
+  local f = redis.call('HMGET', KEYS[3], 'queued', 'paused', 'cool_until', 'flush_before', 'max_len', 'rate_at')
   local q = {length = tonumber(f[1] or 0), paused = f[2], cool_until = tonumber(f[3] or 0), flush_before = tonumber(f[4] or 0)}
   q.batch_size, q.flush_ms, q.max_len = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(f[5] or ARGV[7])
   q.interval, q.burst, q.rate_at = tonumber(ARGV[5]), tonumber(ARGV[6]), math.max(now, tonumber(f[6] or 0))
-  if q.length > 0 and redis.call('EXISTS', KEYS[3]) == 0 then
-    count(KEYS[4], 'd:expired', q.length)
-    redis.call('HSET', KEYS[4], 'queued', 0)
+  if q.length > 0 and redis.call('EXISTS', KEYS[2]) == 0 then
+    count('d:expired', q.length)
+    redis.call('HSET', KEYS[3], 'queued', 0)
     q.length = 0
   end
   return q
@@ -31,7 +27,7 @@ end
 local function spend(q, n)
   if q.interval > 0 then
     q.rate_at = q.rate_at + n * q.interval
-    redis.call('HSET', KEYS[4], 'rate_at', string.format('%.3f', q.rate_at))
+    redis.call('HSET', KEYS[3], 'rate_at', string.format('%.3f', q.rate_at))
   end
 end
 
@@ -47,7 +43,7 @@ local function mark(q)
   end
   local due = next_attempt(q)
   if q.length < q.batch_size then
-    local tried, oldest = string.match(redis.call('LINDEX', KEYS[3], 0), '^%d+([^\n]*)\n(%d+)')
+    local tried, oldest = string.match(redis.call('LINDEX', KEYS[2], 0), '^%d+([^\n]*)\n(%d+)')
     oldest = tonumber(oldest)
     if tried == '' and oldest > q.flush_before then
       due = math.max(due, math.min(oldest, now) + q.flush_ms) -- the oldest may come from a clock that was set back

@@ -170,14 +170,6 @@ func (l *queueTest) status() eventq.Status {
 	return all[0]
 }
 
-// total returns the counters of the queue's partition.
-func (l *queueTest) total() eventq.Counts {
-	l.Helper()
-	counts := parseCounts(l.client.HGetAll(l.Context(), l.keys.total()).Val())
-	counts.Queued = counts.Offered - counts.Sent - counts.InFlight - lost(counts)
-	return counts
-}
-
 func lost(c eventq.Counts) (n int64) {
 	for _, dropped := range c.Dropped {
 		n += dropped
@@ -185,7 +177,7 @@ func lost(c eventq.Counts) (n int64) {
 	return n
 }
 
-// count checks the counters of the game and of its partition, and that they add up.
+// count checks the counters of the game, and that they add up.
 func (l *queueTest) count(want eventq.Counts) {
 	l.Helper()
 	if want.Dropped == nil {
@@ -197,9 +189,6 @@ func (l *queueTest) count(want eventq.Counts) {
 	}
 	if got.Offered != got.Sent+lost(got)+got.Queued+got.InFlight {
 		l.Errorf("counts do not add up: %+v", got)
-	}
-	if total := l.total(); !reflect.DeepEqual(total, want) {
-		l.Errorf("counts of the partition %+v, want %+v", total, want)
 	}
 }
 

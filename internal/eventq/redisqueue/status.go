@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/eventq"
@@ -58,34 +57,6 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 		status.CoolUntil = cool
 	}
 	return status, nil
-}
-
-// Totals implements eventq.Admin. It reads each partition in one step. Items that
-// expired with their list count as queued until the next move of their queue.
-func (s *Store) Totals(ctx context.Context) (eventq.Counts, error) {
-	replies := make([]*redis.MapStringStringCmd, partitions)
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range replies {
-			replies[i] = p.HGetAll(ctx, newPartition(i).total())
-		}
-		return nil
-	})
-	if err != nil {
-		return eventq.Counts{}, fmt.Errorf("redisqueue: totals: %w", err)
-	}
-	total := eventq.Counts{Dropped: map[eventq.Reason]int64{}}
-	for _, reply := range replies {
-		counts := parseCounts(reply.Val())
-		total.Offered += counts.Offered
-		total.Sent += counts.Sent
-		total.InFlight += counts.InFlight
-		total.Queued += counts.Offered - counts.Sent - counts.InFlight
-		for reason, n := range counts.Dropped {
-			total.Dropped[reason] += n
-			total.Queued -= n
-		}
-	}
-	return total, nil
 }
 
 // parseCounts reads the counters of a hash, without the number of queued items.

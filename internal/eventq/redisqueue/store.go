@@ -17,7 +17,7 @@ const (
 	// batch after its lease. Late items are then still counted with their real
 	// reason.
 	keepLateMS = 60_000
-	// repeatMS is how long a call may be repeated. lastPushMS is the same for the
+	// repeatMS is how long a push may be repeated. lastPushMS is the same for the
 	// pushes of a producer, which repeats them for as long as the store is unreachable.
 	repeatMS   = 60_000
 	lastPushMS = 3_600_000
@@ -36,7 +36,7 @@ var (
 	takeScript     = script("queue", "pop", "take")
 	finishScript   = script("queue", "finish")
 	maintainScript = script("queue", "maintain")
-	reapScript     = script("queue", "reap")
+	reapScript     = script("reap")
 
 	dropScript   = script("pop", "drop")
 	adminScript  = script("admin")
@@ -57,8 +57,7 @@ type Store struct {
 }
 
 // New returns a store. If the client combines concurrent EVALSHA commands in one
-// round trip, the calls share round trips. Exceptions are Totals, Leave, and the
-// search of Reap.
+// round trip, the calls share round trips. Exceptions are Leave and the search of Reap.
 func New(client redis.UniversalClient) *Store { return &Store{client: client, maxSeen: 1_000_000} }
 
 // Partitions implements eventq.Queue.
