@@ -60,11 +60,7 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 			k.due = taken.Next
 			return nil
 		}
-		n := 1
-		for n < take.Messages && len(k.items) >= (n+1)*t.BatchSize && k.token(t, take.Now) == 0 {
-			n++
-		}
-		n = k.together(n * t.BatchSize)
+		n := k.together(t.BatchSize)
 		taken.Tried = k.tried[k.items[0].ID]
 		taken.Items, k.items = slices.Clone(k.items[:n]), k.items[n:]
 		for _, item := range taken.Items {
@@ -103,8 +99,7 @@ func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 		if f == nil {
 			return ErrNotInFlight
 		}
-		back := slices.Concat(r.Retry, r.Requeue)
-		done := r.Sent + int64(len(back))
+		done := r.Sent + int64(len(r.Requeue))
 		for reason, n := range r.Dropped {
 			k.counts.Dropped[reason] += n
 			done += n
@@ -117,11 +112,13 @@ func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 		for _, id := range r.ForgetIDs {
 			delete(k.seen, id)
 		}
-		for _, item := range r.Retry {
+		for _, item := range r.Requeue {
 			k.tried[item.ID] = r.Tried
 		}
-		k.tokens += float64(r.Unused)
-		k.items = append(back, k.items...)
+		if r.Unused {
+			k.tokens++
+		}
+		k.items = append(slices.Clone(r.Requeue), k.items...)
 		if k.cool = max(k.cool, r.CoolUntil); r.Error != "" {
 			k.why = r.Error
 		}
