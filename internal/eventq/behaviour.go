@@ -32,7 +32,7 @@ const (
 
 // Item is a behaviour in a queue.
 type Item struct {
-	ID       string // of the behaviour
+	ID       string // of the behaviour, valid by identity.ValidID
 	Unique   bool   // the queue accepts its id once within DedupeWindowMS
 	At       int64  // of the behaviour, epoch ms: how fresh it is
 	QueuedAt int64  // cluster time of its arrival, epoch ms: how long it has waited

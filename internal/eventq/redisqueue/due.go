@@ -3,17 +3,11 @@ package redisqueue
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
 	"laststand/internal/redisx"
 )
-
-// maxReaped bounds the batches of one Reap.
-const maxReaped = 100
 
 // Due implements eventq.Queue.
 func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error) {
@@ -37,36 +31,22 @@ func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error 
 	return s.run(ctx, "maintain", maintainScript, gamePartition(t.Game).queueKeys(t.Game), args...)
 }
 
-// Reap implements eventq.Queue. One call reaps a bounded number of batches.
+// Reap implements eventq.Queue.
 func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64, err error) {
 	part := newPartition(partition)
-	ended, err := s.endedLeases(ctx, part, now)
-	if err != nil {
-		return 0, fmt.Errorf("redisqueue: reap: %w", err)
-	}
-	for _, member := range ended {
-		lost, err := s.reapOne(ctx, part, member, now)
-		if err != nil {
-			return items, fmt.Errorf("redisqueue: reap: %w", err)
+	taken, err := s.client.ZRangeWithScores(ctx, part.taken(), 0, -1).Result()
+	for _, z := range taken {
+		if leaseEnd := int64(z.Score); leaseEnd > now && leaseEnd <= now+longestLeaseMS {
+			continue
 		}
+		member, _ := z.Member.(string)
+		lost, err := s.reapOne(ctx, part, member, now)
 		items += lost
+		if err != nil {
+			return items, wrapError("reap", err)
+		}
 	}
-	return items, nil
-}
-
-// endedLeases returns the batches whose lease has ended, and those with an
-// impossibly long lease.
-func (s *Store) endedLeases(ctx context.Context, part partition, now int64) ([]string, error) {
-	var ended, unplausible *redis.StringSliceCmd
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		ended = p.ZRangeByScore(ctx, part.taken(), &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now, 10), Count: maxReaped})
-		unplausible = p.ZRangeByScore(ctx, part.taken(), &redis.ZRangeBy{Min: strconv.FormatInt(now+longestLeaseMS+1, 10), Max: "+inf", Count: maxReaped})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return append(ended.Val(), unplausible.Val()...), nil
+	return items, wrapError("reap", err)
 }
 
 // reapOne counts a batch as lost, unless its lease was renewed in between.

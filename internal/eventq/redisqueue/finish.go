@@ -20,16 +20,16 @@ func (s *Store) Finish(ctx context.Context, t eventq.Policy, r eventq.BatchResul
 			counters = append(counters, counter(reason), n)
 		}
 	}
-	bundles := appendBundles(nil, r.Requeue)
-	slices.Reverse(bundles) // the script prepends each, so the first must come last
+	bundles := bundlesOf(r.Requeue)
 	if r.Tried.ID != "" {
 		bundles = []any{bundleOf(r.Requeue, r.Tried)}
 	}
+	slices.Reverse(bundles) // the script prepends each, so the first must come last
 	args := append(queueArgs(t, r.Now, 9+len(counters)+len(r.ForgetIDs)+len(bundles)),
 		r.Batch, r.Sent, r.Unused, queueTTL(t), r.Error, r.Pause, r.CoolUntil, len(counters)/2, len(r.ForgetIDs))
 	args = append(args, counters...)
 	for _, id := range r.ForgetIDs {
-		args = append(args, escapeID(id))
+		args = append(args, id)
 	}
 	args = append(args, bundles...)
 

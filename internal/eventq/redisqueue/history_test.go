@@ -65,7 +65,7 @@ func (h *modelTest) id(t *rapid.T, kind string) string {
 }
 
 func (h *modelTest) drawPush(t *rapid.T) {
-	names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "e", "f", "g", "h"}), 0, 9).Draw(t, "ids")
+	names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "cd", "e", "f", "g", "h"}), 0, 9).Draw(t, "ids")
 	p := eventq.Push{ID: h.id(t, "push"), Items: h.ownItems(names...), Posted: rapid.Bool().Draw(t, "posted"), Now: h.now}
 	if rapid.Bool().Draw(t, "posted") {
 		p.Items = h.postedItems(names...)

@@ -2,7 +2,6 @@ package redisqueue
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +14,12 @@ import (
 // ends inside a bundle.
 const maxBundle = 64
 
-// appendBundles appends items to the arguments of a script, in bundles as pop.lua
-// describes them. An id is escaped, so that it has neither blank nor line feed.
-func appendBundles(args []any, items []eventq.Item) []any {
+// bundlesOf returns items in bundles as pop.lua describes them.
+func bundlesOf(items []eventq.Item) (bundles []any) {
 	for bundle := range slices.Chunk(items, maxBundle) {
-		args = append(args, bundleOf(bundle, eventq.Tried{}))
+		bundles = append(bundles, bundleOf(bundle, eventq.Tried{}))
 	}
-	return args
+	return bundles
 }
 
 func bundleOf(items []eventq.Item, tried eventq.Tried) []byte {
@@ -55,7 +53,7 @@ func appendLine(text []byte, item *eventq.Item) []byte {
 	} else {
 		text = append(text, " o "...)
 	}
-	text = append(append(text, escapeID(item.ID)...), ' ')
+	text = append(append(text, item.ID...), ' ')
 	return append(append(text, item.Body...), '\n')
 }
 
@@ -84,27 +82,9 @@ func readLine(line string) (item eventq.Item, ok bool) {
 	at, rest, _ := strings.Cut(rest, " ")
 	flag, rest, _ := strings.Cut(rest, " ")
 	id, body, ok := strings.Cut(rest, " ")
-	var faults [3]error
+	var faults [2]error
 	item.QueuedAt, faults[0] = strconv.ParseInt(queuedAt, 10, 64)
 	item.At, faults[1] = strconv.ParseInt(at, 10, 64)
-	item.ID, faults[2] = url.PathUnescape(id)
-	item.Unique, item.Body = flag == "u", []byte(body)
-	return item, ok && faults == [3]error{}
-}
-
-// unescaped are the bytes that an escaped id contains unchanged.
-var unescaped = func() (unescaped [256]bool) {
-	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~" {
-		unescaped[c] = true
-	}
-	return unescaped
-}()
-
-func escapeID(id string) string {
-	for i := range len(id) {
-		if !unescaped[id[i]] {
-			return url.PathEscape(id)
-		}
-	}
-	return id
+	item.ID, item.Unique, item.Body = id, flag == "u", []byte(body)
+	return item, ok && faults == [2]error{}
 }

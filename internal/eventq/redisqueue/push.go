@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"laststand/internal/eventq"
 )
@@ -13,7 +14,7 @@ import (
 // drops them.
 func (s *Store) Push(ctx context.Context, t eventq.Policy, p eventq.Push) (eventq.PushResult, error) {
 	part := gamePartition(t.Game)
-	bundles, repeat := appendBundles(nil, p.Items), repeatMS
+	bundles, repeat := bundlesOf(p.Items), repeatMS
 	if p.From != "" {
 		repeat = lastPushMS
 	}
@@ -33,35 +34,23 @@ func (s *Store) Push(ctx context.Context, t eventq.Policy, p eventq.Push) (event
 	if verdict == "full" {
 		return eventq.PushResult{}, eventq.ErrFull
 	}
-	var queued, full, duplicate, length, limit int
+	var queued, length, limit int
+	var full, duplicate int64
 	if _, err := fmt.Sscan(verdict, &queued, &full, &duplicate, &length, &limit); err != nil {
 		return eventq.PushResult{}, fmt.Errorf("redisqueue: push: its verdict: %w", err)
 	}
 	if length > limit {
 		_ = s.shrink(ctx, t)
 	}
-	return eventq.PushResult{Queued: queued, Dropped: dropped(full, duplicate), Length: min(length, limit)}, nil
-}
-
-// dropped returns the counts that are not 0, or nil.
-func dropped(full, duplicate int) map[eventq.Reason]int64 {
-	var counts map[eventq.Reason]int64
-	for reason, n := range map[eventq.Reason]int{eventq.QueueFull: full, eventq.Duplicate: duplicate} {
-		if n == 0 {
-			continue
-		}
-		if counts == nil {
-			counts = map[eventq.Reason]int64{}
-		}
-		counts[reason] = int64(n)
-	}
-	return counts
+	dropped := map[eventq.Reason]int64{eventq.QueueFull: full, eventq.Duplicate: duplicate}
+	maps.DeleteFunc(dropped, func(_ eventq.Reason, n int64) bool { return n == 0 })
+	return eventq.PushResult{Queued: queued, Dropped: dropped, Length: min(length, limit)}, nil
 }
 
 func uniqueIDs(items []eventq.Item) (ids []any) {
 	for i := range items {
 		if items[i].Unique {
-			ids = append(ids, escapeID(items[i].ID))
+			ids = append(ids, items[i].ID)
 		}
 	}
 	return ids

@@ -125,9 +125,9 @@ func TestAPostedIDIsTakenOnceInThreeMinutes(t *testing.T) {
 func TestADroppedIDMayBePostedAgain(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 3
-		l.push(l.postedItems("a", "b", "c d"))
+		l.push(l.postedItems("a", "b", "cd"))
 		l.push(l.ownItems("x"))
-		l.remembered("b", "c%20d")
+		l.remembered("b", "cd")
 		l.push(l.postedItems("e", "f", "g", "h"))
 		l.remembered("f", "g", "h")
 		checkPushed(t, l.push(l.postedItems("a", "h")), eventq.PushResult{Queued: 1, Dropped: dropCounts{eventq.Duplicate: 1}, Length: 3})
@@ -136,7 +136,7 @@ func TestADroppedIDMayBePostedAgain(t *testing.T) {
 		l.take("b1")
 		l.finish(eventq.BatchResult{Batch: "b1", Sent: 1, Dropped: dropCounts{eventq.TooOld: 2}, ForgetIDs: []string{"a", "g"}})
 		l.remembered("h")
-		l.push(l.postedItems("c d"))
+		l.push(l.postedItems("cd"))
 		if _, err := l.Discard(l.Context(), l.terms.Game, eventq.Shutdown); err != nil {
 			l.Fatal(err)
 		}
