@@ -36,10 +36,8 @@ type NPPAOptions struct {
 
 // NPPA implements eventq.Sink for the anti-addiction system.
 type NPPA struct {
-	http        *http.Client
+	NPPAOptions
 	endpoint    string
-	app, biz    string
-	keys        func() ([]string, error)
 	lastGoodKey atomic.Pointer[string] // the last key that the far side accepted
 }
 
@@ -67,7 +65,7 @@ func NewNPPA(o NPPAOptions) (*NPPA, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	return &NPPA{http: o.HTTP, endpoint: endpoint, app: o.AppID, biz: o.BizID, keys: o.Keys}, nil
+	return &NPPA{NPPAOptions: o, endpoint: endpoint}, nil
 }
 
 // Check returns why a behaviour can never be reported, or nil.

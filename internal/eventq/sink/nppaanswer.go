@@ -15,7 +15,8 @@ type answer struct {
 	tryNextKey bool        // the far side may accept the next key
 }
 
-// parseAnswer reads the body of an answer.
+// parseAnswer reads the body of an answer. The specification says that data is an
+// object. The documentation shows the text "". It may also be absent.
 func parseAnswer(body []byte) answer {
 	var reply struct {
 		Code *int            `json:"errcode"`
@@ -27,7 +28,18 @@ func parseAnswer(body []byte) answer {
 	code := *reply.Code
 	a := answer{
 		Outcome: eventq.Outcome{Code: errcodeLabel(code), Delivery: meaningOf(code).delivery},
-		items:   parseResults(reply.Data), tryNextKey: code == codeBadSignature || code == codeBadMessage,
+		items:   make(map[int]int), tryNextKey: code == codeBadSignature || code == codeBadMessage,
+	}
+	var data struct {
+		Results []struct {
+			No   int `json:"no"`
+			Code int `json:"errcode"`
+		} `json:"results"`
+	}
+	if json.Unmarshal(reply.Data, &data) == nil {
+		for _, r := range data.Results {
+			a.items[r.No] = r.Code
+		}
 	}
 	switch {
 	case code == codeAccepted:
@@ -40,26 +52,6 @@ func parseAnswer(body []byte) answer {
 		a.RetryAfter = banPeriod
 	}
 	return a
-}
-
-// parseResults returns the errcodes of the items that data names. The
-// specification says that data is an object. The documentation shows the text "".
-// It may also be absent.
-func parseResults(data json.RawMessage) map[int]int {
-	var named struct {
-		Results []struct {
-			No   int `json:"no"`
-			Code int `json:"errcode"`
-		} `json:"results"`
-	}
-	if err := json.Unmarshal(data, &named); err != nil {
-		return nil
-	}
-	items := make(map[int]int, len(named.Results))
-	for _, r := range named.Results {
-		items[r.No] = r.Code
-	}
-	return items
 }
 
 // failed returns the answer of a request that got no answer of the interface.

@@ -16,7 +16,7 @@ type report struct {
 
 	positions []int          // of the records in the batch
 	batchSize int            // of the batch
-	faults    map[string]int // why the other items cannot be reported, with the number of each
+	faults    map[string]int // why items cannot be reported or were not accepted, with the number of each
 }
 
 func newReport(b eventq.Batch) report {
@@ -38,7 +38,6 @@ func newReport(b eventq.Batch) report {
 // refused.
 func (r report) outcome(a answer) eventq.Outcome {
 	deliveries := slices.Repeat([]eventq.Delivery{eventq.Refused}, r.batchSize)
-	faults := maps.Clone(r.faults)
 	for i, position := range r.positions {
 		code, named := a.items[i+1]
 		if !named {
@@ -47,29 +46,28 @@ func (r report) outcome(a answer) eventq.Outcome {
 		}
 		deliveries[position] = meaningOf(code).delivery
 		if code != codeAccepted {
-			faults[describeCode(code)]++
+			r.faults[describeCode(code)]++
 		}
 	}
 	o := a.Outcome
-	o.Err = joinCauses(o.Err, faults)
+	if len(r.faults) > 0 {
+		o.Err = r.describeFaults(o.Err)
+	}
 	if slices.ContainsFunc(deliveries, func(f eventq.Delivery) bool { return f != o.Delivery }) {
 		o.Items = deliveries
 	}
 	return o
 }
 
-// joinCauses joins why a batch was not accepted, and why some of its items were
-// not.
-func joinCauses(whole error, faults map[string]int) error {
-	if len(faults) == 0 {
-		return whole
-	}
+// describeFaults joins why a batch was not accepted, if it was not, and why some of its
+// items were not.
+func (r report) describeFaults(whole error) error {
 	var causes []string
 	if whole != nil {
 		causes = append(causes, whole.Error())
 	}
-	for _, fault := range slices.Sorted(maps.Keys(faults)) {
-		causes = append(causes, fmt.Sprintf("%d × %s", faults[fault], fault))
+	for _, fault := range slices.Sorted(maps.Keys(r.faults)) {
+		causes = append(causes, fmt.Sprintf("%d × %s", r.faults[fault], fault))
 	}
 	return errors.New(strings.Join(causes, "; "))
 }

@@ -18,7 +18,7 @@ var errNoKey = errors.New("there is no key: take one from the portal")
 
 // sendWithKeys sends a plaintext with the first key that the far side accepts.
 func (s *NPPA) sendWithKeys(ctx context.Context, plain []byte, now int64) answer {
-	keys, err := s.keys()
+	keys, err := s.Keys()
 	if err != nil {
 		return failed("keys", fmt.Errorf("get the keys: %w", err))
 	}
@@ -55,7 +55,7 @@ func (s *NPPA) post(ctx context.Context, k key, plain []byte, now int64) answer 
 	if err != nil {
 		return failed("unsent", err)
 	}
-	response, err := s.http.Do(request)
+	response, err := s.HTTP.Do(request)
 	if err != nil {
 		return answer{Outcome: outcomeOfError(err)}
 	}
@@ -88,10 +88,10 @@ func (s *NPPA) request(ctx context.Context, k key, plain []byte, now int64) (*ht
 	// them.
 	request.Header = http.Header{
 		"Content-Type": {"application/json; charset=utf-8"},
-		"appId":        {s.app},
-		"bizId":        {s.biz},
+		"appId":        {s.AppID},
+		"bizId":        {s.BizID},
 		"timestamps":   {instant},
-		"sign":         {k.sign(map[string]string{"appId": s.app, "bizId": s.biz, "timestamps": instant}, body)},
+		"sign":         {k.sign(map[string]string{"appId": s.AppID, "bizId": s.BizID, "timestamps": instant}, body)},
 	}
 	return request, nil
 }

@@ -204,7 +204,7 @@ func TestRetriesAreSignedAfresh(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
 	var seen [][]byte
-	s.sink.http = &http.Client{Transport: recordingTransport{s.sink.http.Transport, func(r *http.Request) {
+	s.sink.HTTP = &http.Client{Transport: recordingTransport{s.sink.HTTP.Transport, func(r *http.Request) {
 		raw, err := httputil.DumpRequestOut(r, true)
 		if err != nil {
 			t.Error(err)
@@ -249,7 +249,7 @@ func TestFullBatchOfTheLongest(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
 	var longest int64
-	s.sink.http = &http.Client{Transport: recordingTransport{s.sink.http.Transport, func(r *http.Request) { longest = r.ContentLength }}}
+	s.sink.HTTP = &http.Client{Transport: recordingTransport{s.sink.HTTP.Transport, func(r *http.Request) { longest = r.ContentLength }}}
 	full := make([]eventq.Behaviour, eventq.MaxBatch)
 	for i := range full {
 		full[i] = verified()
@@ -290,7 +290,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 	s := newTestSystem(t, func(_ *fakeOptions, near *NPPAOptions) {
 		near.URL, near.TestCode = TestPath, "secret-code"
 	})
-	s.sink.http = &http.Client{Transport: brokenTransport{}}
+	s.sink.HTTP = &http.Client{Transport: brokenTransport{}}
 	b, wrong := verified(), verified()
 	b.Player, b.Device, wrong.PI = "player-name", "device-name", pi[1:]
 	o := s.send(t, b, wrong)

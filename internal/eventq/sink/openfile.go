@@ -22,11 +22,7 @@ func (s *File) openCurrent() (int64, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	opened, openedErr := s.file.Stat()
-	if openedErr != nil {
-		return 0, openedErr
-	}
-	if err == nil && os.SameFile(current, opened) {
+	if opened, openedErr := s.file.Stat(); err == nil && openedErr == nil && os.SameFile(current, opened) {
 		return opened.Size(), nil
 	}
 	_ = s.closeFile() // the file is not used any more
