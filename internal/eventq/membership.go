@@ -122,41 +122,35 @@ func mixBits(h uint64) uint64 {
 // until the context ends.
 func (m *membership) runMaintenance(ctx context.Context) {
 	timer.Sleep(ctx, 2*heartbeatInterval) // until the owners are known
-	for ctx.Err() == nil {
-		began := time.Now()
-		for _, p := range m.partitions {
-			m.maintainPartition(ctx, p)
+	m.maintain(ctx)
+	timer.Every(ctx, maintenanceInterval, m.maintain)
+}
+
+// maintain makes a round.
+func (m *membership) maintain(ctx context.Context) {
+	for _, p := range m.partitions {
+		for _, policy := range m.ownPolicies(ctx, p) {
+			if ctx.Err() != nil || !m.owns(p) {
+				break
+			}
+			calling, cancel := callContext(ctx)
+			m.recordError("maintain", m.Queue.Maintain(calling, policy, m.Now()))
+			cancel()
+			timer.Sleep(ctx, maintenancePause)
 		}
-		timer.Sleep(ctx, max(maintenanceInterval-time.Since(began), heartbeatInterval))
 	}
 }
 
-func (m *membership) maintainPartition(ctx context.Context, p *partition) {
+// ownPolicies returns the policies of a partition's games, if this node owns it. They
+// include due games that are not configured here any more: by their policies, items
+// become due when they are stale, and are then dropped.
+func (m *membership) ownPolicies(ctx context.Context, p *partition) (policies []Policy) {
 	if !m.owns(p) {
-		return
+		return nil
 	}
-	policies := m.unknownGames(ctx, p)
 	for _, g := range p.games {
 		policies = append(policies, g.Policy)
 	}
-	for _, policy := range policies {
-		if ctx.Err() != nil || !m.owns(p) {
-			return
-		}
-		m.maintainGame(ctx, policy)
-		timer.Sleep(ctx, maintenancePause)
-	}
-}
-
-func (m *membership) maintainGame(ctx context.Context, policy Policy) {
-	ctx, cancel := callContext(ctx)
-	defer cancel()
-	m.recordError("maintain", m.Queue.Maintain(ctx, policy, m.Now()))
-}
-
-// unknownGames returns policies of due games that are not configured here any more.
-// By these, items become due when they are stale, and are then dropped.
-func (m *membership) unknownGames(ctx context.Context, p *partition) (policies []Policy) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	due, _, err := m.Queue.Due(ctx, p.index, m.Now(), maxUnknownGames)

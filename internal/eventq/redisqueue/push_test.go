@@ -13,11 +13,11 @@ import (
 
 func TestItemsComeOutAsTheyWentIn(t *testing.T) {
 	each(t, func(l *queueTest) {
-		first := l.ownItems("a", "", "with blank", "line\nfeed", "100% é", "p x ")
-		second := l.postedItems("b", "with two blanks", "猫\n")
-		second[1].At, second[1].QueuedAt, second[1].Body = -3, 7, []byte(`{"data":{"a b":"c\nd p e"}}`)
-		checkPushed(t, l.push(first), eventq.PushResult{Queued: 6, Length: 6})
-		checkPushed(t, l.push(second), eventq.PushResult{Queued: 3, Length: 9})
+		first := l.ownItems("a", "u", "start:m_1:p_2", "-", strings.Repeat("_.:-", 16))
+		second := l.postedItems("b", "off:0", "o")
+		second[1].At, second[1].QueuedAt, second[1].Body = -3, 7, []byte(`{"data":{"a b":"c\nd p e 猫 100%"}}`)
+		checkPushed(t, l.push(first), eventq.PushResult{Queued: 5, Length: 5})
+		checkPushed(t, l.push(second), eventq.PushResult{Queued: 3, Length: 8})
 		want := slices.Concat(first, second)
 		if got, err := l.Peek(l.Context(), l.terms.Game, 100); err != nil || !reflect.DeepEqual(got, want) {
 			l.Errorf("peeked %+v, want %+v, %v", got, want, err)
