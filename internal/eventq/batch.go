@@ -58,10 +58,10 @@ func (b *batch) drop(item Item, reason Reason) {
 
 // requeue sends the items back to the queue.
 func (b *batch) requeue() {
-	b.result.Requeue, b.items = b.items, nil
-	if b.tried.Attempts > 0 {
+	if len(b.items) > 0 && b.tried.Attempts > 0 {
 		b.result.Tried = b.tried
 	}
+	b.result.Requeue, b.items = b.items, nil
 }
 
 // applyOutcome applies the answer to an attempt, and reports whether the attempt

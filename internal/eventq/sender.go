@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -44,10 +45,12 @@ func (s *sender) dispatch(ctx context.Context, g *game) {
 		return
 	}
 	s.running.Go(func() {
+		var finishing sync.WaitGroup // the batch before, along with the next take
 		more, next := true, int64(0)
 		for more {
-			more, next = s.serve(ctx, g)
+			more, next = s.serve(ctx, g, &finishing)
 		}
+		finishing.Wait()
 		g.sending.removeWorker()
 		if waitUntil(next, s.Now(), pollInterval) < pollInterval {
 			timer.Wake(g.partition.pollNow)
@@ -58,7 +61,7 @@ func (s *sender) dispatch(ctx context.Context, g *game) {
 // serve makes one take in a place of a worker, sends what it has taken, and reports what
 // became of it. It returns whether a full batch may be taken at once, or else when to
 // take again; 0: unknown.
-func (s *sender) serve(ctx context.Context, g *game) (more bool, next int64) {
+func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) (more bool, next int64) {
 	class := g.class()
 	places := s.places[class]
 	if places != nil && places.Acquire(ctx, 1) != nil { // the service ends
@@ -73,8 +76,9 @@ func (s *sender) serve(ctx context.Context, g *game) (more bool, next int64) {
 	switch {
 	case err != nil:
 		s.untilAnswered(ctx, b, func(ctx context.Context) error { return s.takeBack(ctx, b, class) })
-	case more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0: // along with the next take
-		s.running.Go(func() { s.finish(ctx, b) })
+	case more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0:
+		finishing.Wait()
+		finishing.Go(func() { s.finish(ctx, b) })
 	case len(t.Items) > 0:
 		s.finish(ctx, b)
 	}

@@ -106,3 +106,29 @@ func TestAGameWaitsForItsBatchUntilTheLeaseEnds(t *testing.T) {
 		w.want("a", Counts{Offered: 18, Sent: 17, Dropped: map[Reason]int64{NodeLost: 1}})
 	})
 }
+
+// A game with full batches takes at most one more while the store does not answer how a
+// batch ended. Then it goes on.
+func TestUnansweredBatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		n := w.service("n")
+		n.offer("a", 0, 20*MaxBatch)
+		w.set(func() {
+			w.fault = func(operation, _ string) error {
+				if operation == "finish" {
+					return errStore
+				}
+				return nil
+			}
+		})
+		stop := w.run(n)
+		defer stop()
+		time.Sleep(10 * time.Second)
+		w.want("a", Counts{Offered: 20 * MaxBatch, InFlight: 2 * MaxBatch, Queued: 18 * MaxBatch})
+		w.set(func() { w.fault = nil })
+		time.Sleep(5 * time.Second)
+		w.want("a", Counts{Offered: 20 * MaxBatch, Sent: 20 * MaxBatch})
+	})
+}
