@@ -118,9 +118,8 @@ func TestClockFollowsTheMasterOfItsKey(t *testing.T) {
 	moveSlot(t, other, "clock", owner, other)
 	defer moveSlot(t, owner, "clock", owner, other)
 	waitUntil(t, "the next owner is read", func() bool { return commandCalls(t, other, "time") > otherBefore+1 })
-	if err := clock.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
+	// After a reading that takes over 200 ms on a busy machine, the clock is not ready until the next.
+	waitUntil(t, "the clock is ready", func() bool { return clock.Ready(t.Context()) == nil })
 }
 
 // commandCalls returns how often a server has run a command.
