@@ -138,7 +138,7 @@ func TestTransactionsHaveALimitedSizeAndExpectThePreviousVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, steps, err := plan(fixture.cfg, 1, state, rows, map[entryKey]BoardEntry{})
+	_, steps, err := plan(fixture.cfg, 1, state, rows, map[EntryKey]BoardEntry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
 		state := fixture.state(t)
-		_, steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], map[entryKey]BoardEntry{})
+		_, steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], map[EntryKey]BoardEntry{})
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%d transactions, %v", len(steps), err)
 		}
@@ -305,7 +305,7 @@ func TestApplyContinuesWhenTheLeaseOfADeadNodeExpires(t *testing.T) {
 		fixture := newApplierFixture()
 		fixture.apply(t)
 		leaseID := fixture.boards.applyLease.id
-		if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "dead", applyLeaseTTL); !hasLease || err != nil {
+		if hasLease, err := fixture.store.SetLease(t.Context(), leaseID, "dead", applyLeaseTTL); !hasLease || err != nil {
 			t.Fatal(hasLease, err)
 		}
 		fixture.ledger.addResult(Players, "p", 1)

@@ -85,12 +85,11 @@ func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetS
 	if len(rows) == 0 {
 		return state, nil
 	}
-	requests := cfg.entryRequests(state.Progress, rows)
-	results, err := a.store.ReadEntries(ctx, state.BoardSet, requests)
+	entries, err := a.store.ReadEntries(ctx, state.BoardSet, cfg.changedEntries(state.Progress, rows))
 	if err != nil {
 		return state, err
 	}
-	stateAfter, txs, planErr := plan(cfg, a.now(), state, rows, foundEntries(requests, results))
+	stateAfter, txs, planErr := plan(cfg, a.now(), state, rows, entries)
 	if errors.Is(planErr, errCorrupt) {
 		planErr = corruptError{state, planErr}
 	}

@@ -146,7 +146,7 @@ func TestAFinishedBuildIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
 	game.playHistory(newRandom(6), 5, func() {})
-	interceptor := &callInterceptor{memoryStore: game.store, method: "AcquireLease build", hook: func() { game.apply(t) }}
+	interceptor := &callInterceptor{memoryStore: game.store, method: "SetLease build", hook: func() { game.apply(t) }}
 	lateBoards := newTestApplier(game.ledger, interceptor, game.cfg).games[game.cfg.Game]
 	if err := lateBoards.builder.build(t.Context()); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestALongLoadKeepsTheBuildLease(t *testing.T) {
 		}
 		game.ledger.beforeEachSum = func() {
 			time.Sleep(time.Second)
-			if hasLease, err := game.store.AcquireLease(t.Context(), game.boards().buildLease.id, "another", buildLeaseTTL); hasLease || err != nil {
+			if hasLease, err := game.store.SetLease(t.Context(), game.boards().buildLease.id, "another", buildLeaseTTL); hasLease || err != nil {
 				t.Errorf("another node acquired the lease of a running build (%v)", err)
 				game.ledger.beforeEachSum = nil // else no build would end
 			}
@@ -245,7 +245,7 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	game := newTestGame(weightedConfig())
 	ctx, cancel := context.WithCancel(t.Context())
 	leaseID := game.boards().buildLease.id
-	if hasLease, err := game.store.AcquireLease(ctx, leaseID, "another", buildLeaseTTL); err != nil || !hasLease {
+	if hasLease, err := game.store.SetLease(ctx, leaseID, "another", buildLeaseTTL); err != nil || !hasLease {
 		t.Fatal(hasLease, err)
 	}
 	cancel()

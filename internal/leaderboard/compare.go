@@ -43,36 +43,20 @@ type comparison struct {
 
 	// The sizes of all boards are compared at one ledger position. So entries whose holders are
 	// not in the ledger are found too.
-	sizesPos             int64
-	sizesCoverage        coverage
-	wantSizes, haveSizes map[sizeKey]int64 // wantSizes are counted from the ledger
-	hasErasures          bool              // a player was erased since sizesPos, and may be counted by both ids or by none
-}
-
-// sizeKey identifies the number of a board's entries, or of the members of one of its
-// rankings. Order is empty for the entries.
-type sizeKey struct {
-	board Board
-	order Order
+	start         Inspection
+	startCoverage coverage
+	wantSizes     map[SizeKey]int64 // at start, counted from the ledger
+	hasErasures   bool              // a player was erased since start, and may be counted by both ids or by none
 }
 
 // compareAll reads the sizes of all boards. Then it compares the entries of all holders, page
 // by page, and counts them. At last it compares the sizes with the counts.
-func (c *comparison) compareAll(ctx context.Context, beforePage func() error) error {
-	covered := c.newestConfig.coverage(c.progress)
-	boards := slices.Concat(covered.boards(Players), covered.boards(Teams))
-	inspection, err := c.inspect(ctx, boards, nil)
-	if err != nil {
+func (c *comparison) compareAll(ctx context.Context, beforePage func() error) (err error) {
+	boards := c.newestConfig.coverage(c.progress).boards(Kinds()...)
+	if c.start, err = c.inspect(ctx, boards, nil); err != nil {
 		return err
 	}
-	c.sizesPos, c.sizesCoverage = inspection.Watermark.Pos, c.newestConfig.coverage(inspection.Progress)
-	c.wantSizes, c.haveSizes = map[sizeKey]int64{}, map[sizeKey]int64{}
-	for i, board := range boards {
-		c.haveSizes[sizeKey{board, ""}] = inspection.Boards[i].BoardSize
-		for order, members := range inspection.Boards[i].RankedCounts {
-			c.haveSizes[sizeKey{board, order}] = members
-		}
-	}
+	c.startCoverage, c.wantSizes = c.newestConfig.coverage(c.start.Progress), map[SizeKey]int64{}
 	for _, kind := range Kinds() {
 		if err := c.compareKind(ctx, kind, beforePage); err != nil {
 			return err
@@ -107,17 +91,17 @@ func (c *comparison) compareKind(ctx context.Context, kind Kind, beforePage func
 // countEntries adds the entries of a page of holders to the expected sizes. It looks for
 // erasures at each page, because the ledger forgets them during a long comparison.
 func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []string) error {
-	entries, err := c.readEntries(ctx, c.sizesPos, kind, holders, c.sizesCoverage)
+	entries, err := c.readEntries(ctx, c.start.Watermark.Pos, kind, holders, c.startCoverage)
 	if err != nil {
 		return err
 	}
 	for key, entry := range entries {
-		c.wantSizes[sizeKey{key.board, ""}]++
+		c.wantSizes[SizeKey{key.Board, ""}]++
 		for order := range c.newestConfig.keys(entry.Aggregates) {
-			c.wantSizes[sizeKey{key.board, order}]++
+			c.wantSizes[SizeKey{key.Board, order}]++
 		}
 	}
-	moving, err := c.ledger.ReadMovingPlayers(ctx, c.newestConfig.Game, c.sizesPos)
+	moving, err := c.ledger.ReadMovingPlayers(ctx, c.newestConfig.Game, c.start.Watermark.Pos)
 	c.hasErasures = c.hasErasures || len(moving) > 0
 	return err
 }
@@ -135,17 +119,14 @@ func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board,
 		return err
 	}
 	var differences []Difference
-	for i, board := range boards {
+	for _, board := range boards {
 		if !coverage.covers(board) {
 			continue
 		}
 		c.result.Entries += int64(len(holders))
-		found := map[string]InspectedEntry{}
-		for _, entry := range inspection.Boards[i].Entries {
-			found[entry.ID] = entry
-		}
 		for _, id := range holders {
-			differences = append(differences, c.compareEntry(Difference{Board: board, Holder: id}, expected[entryKey{board, id}], found[id])...)
+			key := EntryKey{board, id}
+			differences = append(differences, c.compareEntry(Difference{Board: board, Holder: id}, expected[key].BoardEntry, inspection.Entries[key])...)
 		}
 	}
 	return c.reportAll(ctx, inspection.Watermark.Pos, differences)
@@ -153,11 +134,7 @@ func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board,
 
 // inspect reads the boards. It requests the entries of ids on each board.
 func (c *comparison) inspect(ctx context.Context, boards []Board, ids []string) (Inspection, error) {
-	requests := make([]EntryRequest, len(boards))
-	for i, board := range boards {
-		requests[i] = EntryRequest{Board: board, IDs: ids}
-	}
-	inspection, err := c.store.Inspect(ctx, c.boardSet, c.newestConfig.RankingOrders(), requests)
+	inspection, err := c.store.Inspect(ctx, c.boardSet, c.newestConfig.RankingOrders(), boards, ids)
 	if err == nil {
 		c.progress, c.result.Pos = inspection.Progress, inspection.Watermark.Pos
 	}
@@ -165,22 +142,13 @@ func (c *comparison) inspect(ctx context.Context, boards []Board, ids []string) 
 }
 
 // readEntries computes the entries of holders on all covered boards at a ledger position.
-func (c *comparison) readEntries(ctx context.Context, pos int64, kind Kind, holders []string, covered coverage) (map[entryKey]BoardEntry, error) {
+func (c *comparison) readEntries(ctx context.Context, pos int64, kind Kind, holders []string, covered coverage) (map[EntryKey]datedEntry, error) {
 	sums, err := c.ledger.ReadSums(ctx, c.newestConfig.Game, pos, kind, holders)
-	if err != nil {
-		return nil, err
-	}
-	byHolder := map[string][]DaySum{}
+	entries := map[EntryKey]datedEntry{}
 	for _, sum := range sums {
-		byHolder[sum.Holder] = append(byHolder[sum.Holder], sum)
+		covered.add(entries, sum)
 	}
-	entries := map[entryKey]BoardEntry{}
-	for id, holderSums := range byHolder {
-		for _, entry := range covered.entriesFrom(holderSums) {
-			entries[entryKey{entry.board, id}] = entry.entry
-		}
-	}
-	return entries, nil
+	return entries, err
 }
 
 // compareEntry compares an entry and its keys with the expected ones. The zero BoardEntry
@@ -225,21 +193,21 @@ func formatKey(keys map[Order]float64, order Order) string {
 func (c *comparison) compareSizes(ctx context.Context, boards []Board) error {
 	var differences []Difference
 	for _, board := range boards {
-		if !c.sizesCoverage.covers(board) {
+		if !c.startCoverage.covers(board) {
 			continue
 		}
 		c.result.Boards++
 		for _, order := range append([]Order{""}, c.newestConfig.RankingOrders()...) {
-			field, key := "entries", sizeKey{board, order}
+			field, key := "entries", SizeKey{board, order}
 			if order != "" {
 				field = "ranked by " + string(order)
 			}
-			if want, have := c.wantSizes[key], c.haveSizes[key]; want != have {
+			if want, have := c.wantSizes[key], c.start.Sizes[key]; want != have {
 				differences = append(differences, Difference{Board: board, Field: field, Want: strconv.FormatInt(want, 10), Have: strconv.FormatInt(have, 10)})
 			}
 		}
 	}
-	return c.reportAll(ctx, c.sizesPos, differences)
+	return c.reportAll(ctx, c.start.Watermark.Pos, differences)
 }
 
 // reportAll reports differences at a ledger position, after the ledger was read. It leaves

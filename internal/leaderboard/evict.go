@@ -83,21 +83,20 @@ func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state Boar
 		return Transaction{}, err
 	}
 	board, dayBoard := Board{slice.kind, RollingSpan(window, unserved)}, Board{slice.kind, day}
-	requests := []EntryRequest{{board, slice.ids}, {dayBoard, slice.ids}}
-	results, err := d.store.ReadEntries(ctx, state.BoardSet, requests)
+	entries, err := d.store.ReadEntries(ctx, state.BoardSet, map[Board][]string{board: slice.ids, dayBoard: slice.ids})
 	if err != nil {
 		return Transaction{}, err
 	}
-	eviction := &planner{cfg: cfg, plannedAt: d.now(), state: state, entries: foundEntries(requests, results)}
+	eviction := &planner{cfg: cfg, plannedAt: d.now(), state: state, entries: entries}
 	eviction.reserveWrites(0)
 	for _, id := range slice.ids {
-		evicted, exists := eviction.entries[entryKey{dayBoard, id}]
-		after := eviction.entries[entryKey{board, id}]
+		evicted, exists := eviction.entries[EntryKey{dayBoard, id}]
+		after := eviction.entries[EntryKey{board, id}]
 		after.ID, after.Aggregates = id, after.Aggregates.Sub(evicted.Aggregates)
 		if !exists || !after.Aggregates.isPossible() {
 			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, id, board.Span)
 		}
-		eviction.setEntry(board, after)
+		eviction.setEntry(board, after, 0)
 	}
 	boards.Cursor[unserved] += int64(len(slice.ids))
 	if slice.isLast {
@@ -121,13 +120,13 @@ type daySlice struct {
 // evicted before, of all kinds, players first. An empty day has an empty last slice. Boards
 // of the day whose size differs from that of their ranking are corrupt.
 func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state BoardSetState, day string, cursor int64) (daySlice, error) {
-	sizes, err := d.store.ReadEntries(ctx, state.BoardSet, []EntryRequest{{Board: Board{Players, day}}, {Board: Board{Teams, day}}})
+	sizes, err := d.store.CountEntries(ctx, state.BoardSet, []Board{{Players, day}, {Teams, day}})
 	if err != nil {
 		return daySlice{}, err
 	}
-	remaining := sizes[0].BoardSize + sizes[1].BoardSize - cursor
+	remaining := sizes[0] + sizes[1] - cursor
 	for i, kind := range Kinds() {
-		size := sizes[i].BoardSize
+		size := sizes[i]
 		if cursor >= size {
 			cursor -= size
 			continue

@@ -19,22 +19,10 @@ func (b *builder) loadSums(ctx context.Context, emptyState BoardSetState) (Board
 		return emptyState, err
 	}
 	sumLoader := &loader{
-		resources: b.resources, planner: &planner{cfg: b.newestConfig, plannedAt: b.now(), state: emptyState, entries: map[entryKey]BoardEntry{}},
+		resources: b.resources, planner: &planner{cfg: b.newestConfig, plannedAt: b.now(), state: emptyState, entries: map[EntryKey]BoardEntry{}},
 		isThrottled: hasServedBoards, newest: map[Board]int64{},
 	}
-	err = b.ledger.Snapshot(ctx, b.newestConfig.Game, func(snapshot Snapshot) error {
-		sumLoader.state.Progress = b.newestConfig.initialProgress(snapshot)
-		sumLoader.coverage = b.newestConfig.coverage(sumLoader.state.Progress)
-		for sums, err := range groupByHolder(snapshot.Sums) {
-			if err != nil {
-				return err
-			}
-			if err := sumLoader.addHolder(ctx, sums); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err = b.ledger.Snapshot(ctx, b.newestConfig.Game, func(snapshot Snapshot) error { return sumLoader.load(ctx, snapshot) })
 	if err != nil {
 		return emptyState, err
 	}
@@ -65,23 +53,40 @@ func (c Config) initialProgress(snapshot Snapshot) Progress {
 type loader struct {
 	*resources
 	*planner
-	coverage    coverage
 	isThrottled bool            // pauses after each transaction, because other boards are served
 	renewedAt   time.Time       // when the lease was renewed last
 	newest      map[Board]int64 // commit time of the newest result per board so far, epoch ms
 }
 
-// addHolder adds one holder's entries to the boards. It commits full transactions.
-func (l *loader) addHolder(ctx context.Context, sums []DaySum) error {
-	for _, sum := range l.coverage.entriesFrom(sums) {
+// load adds the sums of a snapshot to the boards.
+func (l *loader) load(ctx context.Context, snapshot Snapshot) error {
+	l.state.Progress = l.cfg.initialProgress(snapshot)
+	covered := l.cfg.coverage(l.state.Progress)
+	entries, last := map[EntryKey]datedEntry{}, DaySum{} // entries of one holder
+	for sum, err := range snapshot.Sums {
+		if err == nil && (sum.HolderKind != last.HolderKind || sum.Holder != last.Holder) {
+			err = l.addEntries(ctx, entries)
+		}
+		if err != nil {
+			return err
+		}
+		covered.add(entries, sum)
+		last = sum
+	}
+	return l.addEntries(ctx, entries)
+}
+
+// addEntries moves entries to the boards. It commits full transactions.
+func (l *loader) addEntries(ctx context.Context, entries map[EntryKey]datedEntry) error {
+	for key, entry := range entries {
 		l.reserveWrites(1 + len(l.cfg.RankingOrders())) // the entry, and a member per ranking
 		if err := l.commit(ctx); err != nil {
 			return err
 		}
-		l.setEntry(sum.board, sum.entry)
-		l.newest[sum.board] = max(l.newest[sum.board], sum.committedAt)
-		l.asOf[sum.board] = l.newest[sum.board]
+		l.newest[key.Board] = max(l.newest[key.Board], entry.committedAt)
+		l.setEntry(key.Board, entry.BoardEntry, l.newest[key.Board])
 	}
+	clear(entries)
 	return nil
 }
 

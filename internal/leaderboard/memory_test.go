@@ -154,8 +154,12 @@ func (m *memoryStore) Sweep(_ context.Context, _, _ string, before int64) error 
 	return err
 }
 
-func (m *memoryStore) AcquireLease(_ context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
-	err := m.lock("AcquireLease")
+func (m *memoryStore) SetLease(_ context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
+	method := "SetLease"
+	if ttl == 0 {
+		method = "ReleaseLease"
+	}
+	err := m.lock(method)
 	defer m.mu.Unlock()
 	if err != nil {
 		return false, err
@@ -164,16 +168,10 @@ func (m *memoryStore) AcquireLease(_ context.Context, leaseID LeaseID, holder st
 		return false, nil
 	}
 	m.leases[leaseID] = heldLease{holder, time.Now().Add(ttl)}
-	return true, nil
-}
-
-func (m *memoryStore) ReleaseLease(_ context.Context, leaseID LeaseID, holder string) error {
-	err := m.lock("ReleaseLease")
-	defer m.mu.Unlock()
-	if err == nil && m.leases[leaseID].holder == holder {
+	if ttl == 0 {
 		delete(m.leases, leaseID)
 	}
-	return err
+	return true, nil
 }
 
 // expireLeases ends every lease.
@@ -183,30 +181,47 @@ func (m *memoryStore) expireLeases() {
 	clear(m.leases)
 }
 
-func (m *memoryStore) ReadEntries(_ context.Context, boardSet BoardSet, requests []EntryRequest) ([]EntryResult, error) {
+func (m *memoryStore) ReadEntries(_ context.Context, boardSet BoardSet, ids map[Board][]string) (map[EntryKey]BoardEntry, error) {
 	err := m.lock("ReadEntries")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return m.entriesIn(boardSet, requests), nil
+	entries := map[EntryKey]BoardEntry{}
+	for board, boardIDs := range ids {
+		for key, entry := range m.entriesIn(boardSet, []Board{board}, boardIDs) {
+			entries[key] = entry
+		}
+	}
+	return entries, nil
 }
 
-func (m *memoryStore) entriesIn(boardSet BoardSet, requests []EntryRequest) []EntryResult {
-	results := make([]EntryResult, len(requests))
-	stored := m.boardSets[boardSet.ID]
-	for i, request := range requests {
-		if stored == nil {
-			continue
+func (m *memoryStore) CountEntries(_ context.Context, boardSet BoardSet, boards []Board) ([]int64, error) {
+	err := m.lock("CountEntries")
+	defer m.mu.Unlock()
+	counts := make([]int64, len(boards))
+	if stored := m.boardSets[boardSet.ID]; stored != nil {
+		for i, board := range boards {
+			counts[i] = int64(len(stored.boards[board]))
 		}
-		results[i].BoardSize = int64(len(stored.boards[request.Board]))
-		for _, id := range request.IDs {
-			if entry, exists := stored.boards[request.Board][id]; exists {
-				results[i].Found = append(results[i].Found, entry)
+	}
+	return counts, err
+}
+
+func (m *memoryStore) entriesIn(boardSet BoardSet, boards []Board, ids []string) map[EntryKey]BoardEntry {
+	entries := map[EntryKey]BoardEntry{}
+	stored := m.boardSets[boardSet.ID]
+	for _, board := range boards {
+		for _, id := range ids {
+			if stored == nil {
+				continue
+			}
+			if entry, exists := stored.boards[board][id]; exists {
+				entries[EntryKey{board, id}] = entry
 			}
 		}
 	}
-	return results
+	return entries
 }
 
 func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]string, error) {
@@ -231,7 +246,7 @@ func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingI
 	return ids, nil
 }
 
-func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Order, requests []EntryRequest) (Inspection, error) {
+func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Order, boards []Board, ids []string) (Inspection, error) {
 	err := m.lock("Inspect")
 	defer m.mu.Unlock()
 	if err != nil {
@@ -241,24 +256,22 @@ func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Ord
 	if stored == nil || stored.state.Version == "" {
 		return Inspection{}, ErrStale
 	}
-	inspection := Inspection{Progress: stored.state.Progress}
+	inspection := Inspection{Progress: stored.state.Progress, Sizes: map[SizeKey]int64{}, Entries: map[EntryKey]InspectedEntry{}}
 	inspection.Rolling = maps.Clone(inspection.Rolling)
-	for i, content := range m.entriesIn(boardSet, requests) {
-		board := requests[i].Board
-		inspected := InspectedBoard{BoardSize: content.BoardSize, RankedCounts: map[Order]int64{}}
-		for _, entry := range content.Found {
-			keys := map[Order]float64{}
-			for _, order := range orders {
-				if key, exists := stored.rankings[board][order][entry.Member()]; exists {
-					keys[order] = key
-				}
-			}
-			inspected.Entries = append(inspected.Entries, InspectedEntry{entry, keys})
-		}
+	for key, entry := range m.entriesIn(boardSet, boards, ids) {
+		keys := map[Order]float64{}
 		for _, order := range orders {
-			inspected.RankedCounts[order] = int64(len(stored.rankings[board][order]))
+			if key, exists := stored.rankings[key.Board][order][entry.Member()]; exists {
+				keys[order] = key
+			}
 		}
-		inspection.Boards = append(inspection.Boards, inspected)
+		inspection.Entries[key] = InspectedEntry{entry, keys}
+	}
+	for _, board := range boards {
+		inspection.Sizes[SizeKey{board, ""}] = int64(len(stored.boards[board]))
+		for _, order := range orders {
+			inspection.Sizes[SizeKey{board, order}] = int64(len(stored.rankings[board][order]))
+		}
 	}
 	return inspection, nil
 }
@@ -297,8 +310,8 @@ func countWrites(tx Transaction) int {
 // applyTransaction applies a transaction, and returns the number of its writes.
 func (s *memoryBoardSet) applyTransaction(tx Transaction) (writes int) {
 	writes = len(tx.DeletedDays)
-	for _, change := range tx.Changes {
-		writes += s.change(tx.Config, change)
+	for board, change := range tx.Changes {
+		writes += s.change(tx.Config, board, change)
 	}
 	for _, day := range tx.DeletedDays {
 		for _, kind := range Kinds() {
@@ -321,8 +334,7 @@ func (s *memoryBoardSet) applyTransaction(tx Transaction) (writes int) {
 }
 
 // change applies a change. It counts each entry and each added or removed member as one write.
-func (s *memoryBoardSet) change(cfg Config, change Change) (writes int) {
-	board := change.Board
+func (s *memoryBoardSet) change(cfg Config, board Board, change Change) (writes int) {
 	if s.boards[board] == nil {
 		s.boards[board], s.rankings[board] = map[string]BoardEntry{}, map[Order]map[string]float64{}
 	}

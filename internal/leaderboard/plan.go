@@ -35,7 +35,7 @@ func (e corruptError) Unwrap() error { return e.cause }
 // rows change. Each transaction ends with a whole row, so its watermark says exactly which
 // rows the boards hold. If the error is errEvictionPending, the transactions apply the rows
 // before the one that must wait.
-func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[entryKey]BoardEntry) (BoardSetState, []Transaction, error) {
+func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[EntryKey]BoardEntry) (BoardSetState, []Transaction, error) {
 	rowPlanner := &planner{cfg: cfg, plannedAt: now, state: state, entries: entries}
 	for _, row := range rows {
 		if row.Pos != rowPlanner.state.Watermark.Pos+1 {
@@ -83,9 +83,8 @@ func (p *planner) applyRow(row Row) error {
 
 // addResult adds a result to its holder's entry on a board.
 func (p *planner) addResult(board Board, row Row) {
-	before := p.entries[entryKey{board, row.Holder}]
-	p.setEntry(board, BoardEntry{ID: row.Holder, Newest: row.Pos, Aggregates: before.Aggregates.Add(row.Aggregates)})
-	p.asOf[board] = row.CommittedAt
+	before := p.entries[EntryKey{board, row.Holder}]
+	p.setEntry(board, BoardEntry{ID: row.Holder, Newest: row.Pos, Aggregates: before.Aggregates.Add(row.Aggregates)}, row.CommittedAt)
 }
 
 // applyCorrection subtracts a result or changes its values. A day with an unfinished eviction must not change,
@@ -98,14 +97,14 @@ func (p *planner) applyCorrection(boards []Board, row Row) error {
 	}
 	p.reserveWrites(len(boards) * p.cfg.writesPerEntry())
 	for _, board := range boards {
-		after := BoardEntry{ID: row.Holder, Newest: row.Newest, Aggregates: p.entries[entryKey{board, row.Holder}].Aggregates.Add(row.Aggregates)}
+		after := BoardEntry{ID: row.Holder, Newest: row.Newest, Aggregates: p.entries[EntryKey{board, row.Holder}].Aggregates.Add(row.Aggregates)}
 		if board.Span == row.TargetDay {
 			after.Newest = row.NewestOfTargetDay
 		}
 		if !after.Aggregates.isPossible() {
 			return fmt.Errorf("%w: game %s: the correction at position %d subtracts more from the entry %s on %s than it has", errCorrupt, p.cfg.Game, row.Pos, row.Holder, board.Span)
 		}
-		p.setEntry(board, after)
+		p.setEntry(board, after, 0)
 	}
 	return nil
 }
@@ -125,12 +124,12 @@ func (p *planner) applyMove(boards []Board, row Row) error {
 	}
 	p.reserveWrites(2 * len(boards) * p.cfg.writesPerEntry())
 	for _, board := range boards {
-		former, current := p.entries[entryKey{board, row.FormerHolder}], p.entries[entryKey{board, row.Holder}]
+		former, current := p.entries[EntryKey{board, row.FormerHolder}], p.entries[EntryKey{board, row.Holder}]
 		if former.Newest == 0 {
 			continue
 		}
-		p.setEntry(board, BoardEntry{ID: row.FormerHolder})
-		p.setEntry(board, BoardEntry{ID: row.Holder, Newest: max(former.Newest, current.Newest), Aggregates: former.Aggregates.Add(current.Aggregates)})
+		p.setEntry(board, BoardEntry{ID: row.FormerHolder}, 0)
+		p.setEntry(board, BoardEntry{ID: row.Holder, Newest: max(former.Newest, current.Newest), Aggregates: former.Aggregates.Add(current.Aggregates)}, 0)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package leaderboard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"maps"
 )
@@ -13,44 +14,23 @@ const (
 	maxEvictionWrites    = 125
 )
 
-// entryKey identifies one entry of one board.
-type entryKey struct {
-	board Board
-	id    string
-}
-
 // planner turns changes of entries into transactions. Its state and entries are those after
 // the changes so far.
 type planner struct {
 	cfg       Config
 	plannedAt int64
 	state     BoardSetState
-	entries   map[entryKey]BoardEntry // those that the changes need; entries of no holder are missing
+	entries   map[EntryKey]BoardEntry // those that the changes need; entries of no holder are missing, or have no match
 	txs       []Transaction
 
 	// The open transaction.
-	isOpen     bool
-	isChanged  map[entryKey]bool
-	changes    []Change        // entries have only ids until the transaction is closed
-	indexes    map[Board]int   // of changes
-	asOf       map[Board]int64 // commit time of the newest result, epoch ms
-	writeCount int             // reserved writes, at most maxTransactionWrites
+	changes    map[Board]Change // nil: no transaction is open
+	writeCount int              // reserved writes, at most maxTransactionWrites
 }
 
 // writesPerEntry is the maximum number of writes for a change of one entry: the entry, and a
 // removed and an added member per ranking.
 func (c Config) writesPerEntry() int { return 1 + 2*len(c.RankingOrders()) }
-
-// foundEntries combines requests and their results, which have the same order.
-func foundEntries(requests []EntryRequest, results []EntryResult) map[entryKey]BoardEntry {
-	entries := map[entryKey]BoardEntry{}
-	for i, request := range requests {
-		for _, entry := range results[i].Found {
-			entries[entryKey{request.Board, entry.ID}] = entry
-		}
-	}
-	return entries
-}
 
 // reserveWrites makes sure that the open transaction has room for a number of writes. If
 // the open transaction is too full, it closes that one and opens another.
@@ -58,51 +38,35 @@ func (p *planner) reserveWrites(writes int) {
 	if p.writeCount+writes > maxTransactionWrites {
 		p.closeTransaction()
 	}
-	if !p.isOpen {
-		p.isOpen, p.writeCount = true, 0
-		p.isChanged, p.changes, p.indexes, p.asOf = map[entryKey]bool{}, nil, map[Board]int{}, map[Board]int64{}
+	if p.changes == nil {
+		p.changes, p.writeCount = map[Board]Change{}, 0
 	}
 	p.writeCount += writes
 }
 
-// setEntry stores an entry as it is after a change, or removes it if it has no match.
-func (p *planner) setEntry(board Board, after BoardEntry) {
-	key := entryKey{board, after.ID}
-	if !p.isChanged[key] {
-		p.isChanged[key] = true
-		i, isKnown := p.indexes[board]
-		if !isKnown {
-			i = len(p.changes)
-			p.indexes[board], p.changes = i, append(p.changes, Change{Board: board})
-		}
-		p.changes[i].Entries = append(p.changes[i].Entries, BoardEntry{ID: after.ID})
+// setEntry stores an entry as it is after a change, or removes it if it has no match. asOf is
+// the commit time of the board's newest result, epoch ms, or 0 if the change adds none.
+func (p *planner) setEntry(board Board, after BoardEntry, asOf int64) {
+	if after.Aggregates.Matches == 0 {
+		after = BoardEntry{ID: after.ID}
 	}
-	if after.Aggregates.Matches > 0 {
-		p.entries[key] = after
-	} else {
-		delete(p.entries, key)
+	change, isChanged := p.changes[board]
+	if !isChanged {
+		change.Entries = map[string]BoardEntry{}
 	}
+	change.Entries[after.ID], change.AsOf = after, cmp.Or(asOf, change.AsOf)
+	p.changes[board], p.entries[EntryKey{board, after.ID}] = change, after
 }
 
 // closeTransaction adds the open transaction to txs. It does nothing if none is open.
 func (p *planner) closeTransaction() {
-	if !p.isOpen {
+	if p.changes == nil {
 		return
 	}
 	tx := p.state.nextTransaction(p.plannedAt)
-	for i := range p.changes {
-		change := &p.changes[i]
-		change.AsOf = p.asOf[change.Board]
-		for j, entry := range change.Entries {
-			if after, exists := p.entries[entryKey{change.Board, entry.ID}]; exists {
-				change.Entries[j] = after
-			}
-		}
-	}
 	tx.Config, tx.Changes = p.cfg, p.changes
-	p.state.Version = tx.Version
+	p.state.Version, p.changes = tx.Version, nil
 	p.txs = append(p.txs, tx)
-	p.isOpen = false
 }
 
 // nextTransaction returns a transaction without changes. It expects the version of s and

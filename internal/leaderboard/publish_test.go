@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// callInterceptor calls hook before the first call of a method. For AcquireLease, method
-// includes the work of the lease: "AcquireLease apply".
+// callInterceptor calls hook before the first call of a method. For SetLease, method
+// includes the work of the lease: "SetLease apply".
 type callInterceptor struct {
 	*memoryStore
 	method string
@@ -28,9 +28,9 @@ func (c *callInterceptor) Publish(ctx context.Context, boardSet BoardSet) error 
 	return c.memoryStore.Publish(ctx, boardSet)
 }
 
-func (c *callInterceptor) AcquireLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
-	c.intercept("AcquireLease " + leaseID.Work)
-	return c.memoryStore.AcquireLease(ctx, leaseID, holder, ttl)
+func (c *callInterceptor) SetLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
+	c.intercept("SetLease " + leaseID.Work)
+	return c.memoryStore.SetLease(ctx, leaseID, holder, ttl)
 }
 
 // A row for which Apply has returned without an error is on all boards that are served later,
@@ -84,7 +84,7 @@ func TestBoardsOfANewConfigAreServedBeforeApplyReturns(t *testing.T) {
 	changed := oldNode.cfg
 	changed.MinAnswers++
 	game := newTestNode(changed, oldNode.ledger, oldNode.store)
-	interceptor := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
+	interceptor := &callInterceptor{memoryStore: game.store, method: "SetLease apply", hook: func() {
 		if err := game.build(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -104,7 +104,7 @@ func TestNewBoardsHoldARowAppliedDuringThePublish(t *testing.T) {
 	game.playHistory(newRandom(9), 5, func() {})
 	game.apply(t)
 	var row Row
-	interceptor := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
+	interceptor := &callInterceptor{memoryStore: game.store, method: "SetLease apply", hook: func() {
 		row = game.ledger.addResult(Players, "late", 1000)
 		game.apply(t)
 	}}

@@ -99,7 +99,7 @@ func (r *resources) withLease(ctx context.Context, lease *lease, work func() err
 
 // renewLease acquires a lease or extends it. It returns ErrStale if another node holds it.
 func (r *resources) renewLease(ctx context.Context, lease *lease) error {
-	hasLease, err := r.store.AcquireLease(ctx, lease.id, r.holderID, lease.ttl)
+	hasLease, err := r.store.SetLease(ctx, lease.id, r.holderID, lease.ttl)
 	if err == nil && !hasLease {
 		err = ErrStale
 	}
@@ -108,7 +108,8 @@ func (r *resources) renewLease(ctx context.Context, lease *lease) error {
 
 // releaseLease releases a lease if this node holds it, even if ctx has ended.
 func (r *resources) releaseLease(ctx context.Context, lease *lease) error {
-	return r.store.ReleaseLease(context.WithoutCancel(ctx), lease.id, r.holderID)
+	_, err := r.store.SetLease(context.WithoutCancel(ctx), lease.id, r.holderID, 0)
+	return err
 }
 
 // rowsAfter returns the next rows after a watermark, and whether the ledger still has the

@@ -334,7 +334,7 @@ func TestOneNodeAtATimeMaintains(t *testing.T) {
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
 	rolling, leaseID := fixture.state(t).Rolling, fixture.boards.maintainLease.id
-	if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "another", maintainLeaseTTL); !hasLease || err != nil {
+	if hasLease, err := fixture.store.SetLease(t.Context(), leaseID, "another", maintainLeaseTTL); !hasLease || err != nil {
 		t.Fatal(hasLease, err)
 	}
 	if err := fixture.boards.maintainDays(t.Context()); err != nil || !maps.Equal(fixture.state(t).Rolling, rolling) {

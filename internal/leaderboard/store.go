@@ -59,16 +59,15 @@ type Transaction struct {
 	PlannedAt       int64  // epoch ms; time of planning; Sweep finds abandoned board sets by it
 	Progress
 	Config      Config // ranks the changed entries
-	Changes     []Change
+	Changes     map[Board]Change
 	DeletedDays []string // days whose own boards are deleted
 }
 
 // Change is what a transaction changes on one board. The store derives the members of rankings
 // from the entries before and after.
 type Change struct {
-	Board   Board
-	AsOf    int64        // commit time of the newest result, epoch ms; 0: unchanged
-	Entries []BoardEntry // changed entries, each once; one without a match is removed
+	AsOf    int64                 // commit time of the newest result, epoch ms; 0: unchanged
+	Entries map[string]BoardEntry // changed entries by id; one without a match is removed
 }
 
 // BoardSetStore manages the board sets of each game.
@@ -100,55 +99,49 @@ type LeaseID struct {
 // LeaseStore stores which node has a lease. Leases only save work: transactions are safe
 // without them.
 type LeaseStore interface {
-	// AcquireLease acquires a lease, or renews it, for ttl from now. It returns false if
-	// another holder has the lease.
-	AcquireLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error)
-	// ReleaseLease releases a lease if the holder has it, else it does nothing.
-	ReleaseLease(ctx context.Context, leaseID LeaseID, holder string) error
+	// SetLease acquires a lease, or renews it, for ttl from now. With a ttl of 0 it releases
+	// the lease. It returns false and does nothing if another holder has the lease.
+	SetLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error)
 }
 
-// EntryRequest asks for entries of a board by id. Without ids it asks for the board's size.
-type EntryRequest struct {
+// EntryKey identifies one entry of one board.
+type EntryKey struct {
 	Board Board
-	IDs   []string
-}
-
-// EntryResult answers an EntryRequest.
-type EntryResult struct {
-	Found     []BoardEntry // entries of the requested ids, in their order; ids without an entry are missing
-	BoardSize int64        // number of entries of the whole board, for a request without ids
+	ID    string
 }
 
 // EntryStore stores the entries and rankings of board sets.
 type EntryStore interface {
-	// ReadEntries answers requests, in their order, in one round trip.
-	ReadEntries(ctx context.Context, boardSet BoardSet, requests []EntryRequest) ([]EntryResult, error)
+	// ReadEntries returns the entries with the given ids on each board, in one round trip.
+	// Ids without an entry are missing.
+	ReadEntries(ctx context.Context, boardSet BoardSet, ids map[Board][]string) (map[EntryKey]BoardEntry, error)
+	// CountEntries returns the number of entries of each board, in one round trip.
+	CountEntries(ctx context.Context, boardSet BoardSet, boards []Board) ([]int64, error)
 	// ReadMembers returns the ids of up to limit adjacent entries of a ranking, starting at the
 	// index from, which counts from 0. Callers pass an order that ranks every entry.
 	ReadMembers(ctx context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]string, error)
-	// Inspect reads, at one moment, the progress, the requested entries, and each
-	// entry's key in every ranking that has it. ErrStale means that the board set is
-	// lost, corrupt or being loaded.
-	Inspect(ctx context.Context, boardSet BoardSet, rankings []Order, requests []EntryRequest) (Inspection, error)
+	// Inspect reads, at one moment, the progress, the sizes of boards and of their rankings,
+	// and each board's entries with the given ids. ErrStale means that the board set is lost,
+	// corrupt or being loaded.
+	Inspect(ctx context.Context, boardSet BoardSet, rankings []Order, boards []Board, ids []string) (Inspection, error)
 	// Commit applies transactions in order. Each expects the version that the one before
 	// it stores. ErrStale means that a transaction found another version: it and those
 	// after it changed nothing. A transaction that is repeated immediately does nothing.
 	Commit(ctx context.Context, boardSet BoardSet, transactions []Transaction) error
 }
 
-// Inspection is the result of Inspect. Boards has the order of the requests.
+// Inspection is the result of Inspect. Ids without an entry are missing from Entries.
 type Inspection struct {
 	Progress
-	Boards []InspectedBoard
+	Sizes   map[SizeKey]int64
+	Entries map[EntryKey]InspectedEntry
 }
 
-// InspectedBoard is one board of an Inspection. Entries are those of the requested ids, in
-// their order; ids without an entry are missing. RankedCounts are the numbers of members per
-// ranking.
-type InspectedBoard struct {
-	BoardSize    int64 // number of entries of the whole board
-	Entries      []InspectedEntry
-	RankedCounts map[Order]int64
+// SizeKey identifies the number of a board's entries, or of the members of one of its
+// rankings. Order is empty for the entries.
+type SizeKey struct {
+	Board Board
+	Order Order
 }
 
 // InspectedEntry is an entry with its keys by order. A ranking without a member for the

@@ -55,7 +55,7 @@ func TestOneNodeAtATimeVerifies(t *testing.T) {
 		game := newPlayedGame(t)
 		corruptEntry(game.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
 		leaseID := LeaseID{Game: game.cfg.Game, Work: "verify"}
-		if hasLease, err := game.store.AcquireLease(t.Context(), leaseID, "another", verifyLeaseTTL); err != nil || !hasLease {
+		if hasLease, err := game.store.SetLease(t.Context(), leaseID, "another", verifyLeaseTTL); err != nil || !hasLease {
 			t.Fatal(hasLease, err)
 		}
 		if err := game.boards().verifier.verifyInBackground(t.Context()); err != nil {

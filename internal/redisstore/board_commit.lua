@@ -1,5 +1,5 @@
 -- Applies one transaction to a board set: changes of boards, and then the new state.
--- KEYS  1 state (hash), 2 boards (set of names). Then for each change: entries (hash), meta (hash), and the board's
+-- KEYS  1 state (hash), 2 boards (set of names). Then for each change: meta (hash), entries (hash), and the board's
 --       rankings (sorted sets). Then the keys of deleted boards.
 -- ARGV  1 expected version, 2 version after the transaction, 3 number of rankings per board, 4 number of changes.
 --       Then for each change: name of the board, as_of (epoch ms, 0: unchanged), count n of entries (at most 400),
@@ -73,9 +73,9 @@ for _ = 1, changes do
   arg = arg + 3
   redis.call('SADD', boards, name)
   if as_of ~= '0' then
-    redis.call('HSET', KEYS[key + 1], 'as_of', as_of)
+    redis.call('HSET', KEYS[key], 'as_of', as_of)
   end
-  apply_entries(KEYS[key], count)
+  apply_entries(KEYS[key + 1], count)
   key = key + 2 + rankings
 end
 for i = key, #KEYS do

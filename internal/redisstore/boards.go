@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -10,13 +11,9 @@ import (
 // Boards stores the leaderboards of every game. It implements leaderboard.Store and
 // leaderboard.RankingSource. Safe for concurrent use.
 type Boards struct {
-	rdb        redis.UniversalClient
-	served     sync.Map // configKey → servedBoards
-	lastServed sync.Map // configKey → id of the board set that ServedState last returned
+	rdb    redis.UniversalClient
+	served sync.Map // configKey → servedBoards
 }
-
-// configKey identifies the boards of one configuration of a game.
-type configKey struct{ game, configHash string }
 
 // NewBoards returns a store that uses rdb. The caller closes rdb.
 func NewBoards(rdb redis.UniversalClient) *Boards { return &Boards{rdb: rdb} }
@@ -54,4 +51,13 @@ func (s *Boards) evalCalls(ctx context.Context, script *redis.Script, calls []sc
 		return nil
 	})
 	return replies
+}
+
+// appendTexts appends texts to arguments of a script or command.
+func appendTexts(args []any, texts []string) []any {
+	args = slices.Grow(args, len(texts))
+	for _, text := range texts {
+		args = append(args, text)
+	}
+	return args
 }

@@ -29,41 +29,30 @@ func (s *Boards) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs 
 	return wrap("commit leaderboards", err)
 }
 
-// maxChangeEntries is the number of entries that board_commit.lua accepts for one change.
-const maxChangeEntries = 400
-
 func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) (scriptCall, error) {
-	orders, changes := tx.Config.RankingOrders(), 0
-	call := scriptCall{keys: []string{stateKey(boardSet), boardsKey(boardSet)}, args: []any{tx.ExpectedVersion, tx.Version, len(orders), 0}}
-	for _, change := range tx.Changes {
-		for entries := range slices.Chunk(change.Entries, maxChangeEntries) {
-			change.Entries = entries
-			call.addChange(boardSet, change, orders, tx.Config)
-			changes++
-		}
+	orders := tx.Config.RankingOrders()
+	call := scriptCall{keys: []string{stateKey(boardSet), boardsKey(boardSet)}, args: []any{tx.ExpectedVersion, tx.Version, len(orders), len(tx.Changes)}}
+	for board, change := range tx.Changes {
+		keys := keysFor(boardSet, board)
+		call.keys = append(append(call.keys, keys.metaKey()), keys.readKeys(orders)...)
+		call.args = append(call.args, boardName(board), change.AsOf, len(change.Entries))
+		call.addEntries(change.Entries, orders, tx.Config)
 	}
-	call.args[3] = changes
 	call.addDeletions(boardSet, tx.DeletedDays)
 	state, err := stateFields(tx.Progress, tx.Loading, tx.PlannedAt)
 	call.args = append(call.args, state...)
 	return call, err
 }
 
-// addChange adds the keys and arguments of a change.
-func (c *scriptCall) addChange(boardSet leaderboard.BoardSet, change leaderboard.Change, orders []leaderboard.Order, cfg leaderboard.Config) {
-	keys := keysFor(boardSet, change.Board)
-	c.keys = append(c.keys, keys.entriesKey(), keys.metaKey())
-	for _, order := range orders {
-		c.keys = append(c.keys, keys.rankingKey(order))
-	}
-	c.args = slices.Grow(c.args, 3+len(change.Entries)*(2+len(orders)))
-	c.args = append(c.args, boardName(change.Board), change.AsOf, len(change.Entries))
-	for _, entry := range change.Entries {
+// addEntries adds the arguments of changed entries.
+func (c *scriptCall) addEntries(entries map[string]leaderboard.BoardEntry, orders []leaderboard.Order, cfg leaderboard.Config) {
+	c.args = slices.Grow(c.args, len(entries)*(2+len(orders)))
+	for id, entry := range entries {
 		packed := ""
 		if entry.Aggregates.Matches > 0 {
 			packed = packEntry(entry)
 		}
-		c.args = append(c.args, entry.ID, packed)
+		c.args = append(c.args, id, packed)
 		for _, order := range orders {
 			var key any = ""
 			if packed != "" && leaderboard.Rankable(order, entry.Aggregates, cfg.MinAnswers) {

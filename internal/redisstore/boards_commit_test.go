@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,14 +10,23 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-// readEntries reads the entries of ids on a board, and the board's size.
-func (s *storeFixture) readEntries(t *testing.T, board lb.Board, ids ...string) lb.EntryResult {
+// readEntries reads the entries of ids on a board by id, and the board's size.
+func (s *storeFixture) readEntries(t *testing.T, board lb.Board, ids ...string) (found map[string]lb.BoardEntry, size int64) {
 	t.Helper()
-	got, err := s.ReadEntries(t.Context(), s.lastState.BoardSet, []lb.EntryRequest{{Board: lb.Board{Kind: lb.Teams, Span: "none"}}, {Board: board, IDs: ids}})
-	if err != nil || len(got) != 2 || got[0].BoardSize != 0 || got[0].Found != nil {
-		t.Fatalf("read the entries %+v, %v", got, err)
+	noBoard := lb.Board{Kind: lb.Teams, Span: "none"}
+	got, err := s.ReadEntries(t.Context(), s.lastState.BoardSet, map[lb.Board][]string{board: ids, noBoard: {"p0000"}})
+	sizes, countErr := s.CountEntries(t.Context(), s.lastState.BoardSet, []lb.Board{noBoard, board})
+	if err := errors.Join(err, countErr); err != nil || len(sizes) != 2 || sizes[0] != 0 {
+		t.Fatalf("read the entries %+v, %v, %v", got, sizes, err)
 	}
-	return got[1]
+	found = map[string]lb.BoardEntry{}
+	for key, entry := range got {
+		if key != (lb.EntryKey{Board: board, ID: entry.ID}) {
+			t.Fatalf("read %+v as %+v", entry, key)
+		}
+		found[entry.ID] = entry
+	}
+	return found, sizes[1]
 }
 
 func TestATransactionWritesEntriesAndProgress(t *testing.T) {
@@ -38,9 +48,9 @@ func TestATransactionWritesEntriesAndProgress(t *testing.T) {
 		moved := lb.BoardEntry{ID: "p0000", Newest: 11, Aggregates: newAggregates(9)}
 		change := put(board, moved, lb.BoardEntry{ID: "p0001"})
 		fixture.commit(t, fixture.transaction(11, change, put(lb.Board{Kind: lb.Teams, Span: "all"}, oldEntries[2])))
-		want := lb.EntryResult{Found: []lb.BoardEntry{moved, oldEntries[2]}}
-		if got := fixture.readEntries(t, board, "p0000", "p0001", "nobody", "p0002"); !reflect.DeepEqual(got, want) {
-			t.Fatalf("read the entries %+v, want %+v", got, want)
+		want := map[string]lb.BoardEntry{"p0000": moved, "p0002": oldEntries[2]}
+		if got, size := fixture.readEntries(t, board, "p0000", "p0001", "nobody", "p0002"); !maps.Equal(got, want) || size != 2 {
+			t.Fatalf("read the entries %+v of %d, want %+v", got, size, want)
 		}
 		slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top, Limit: 9})
 		if err != nil || slice.Total != 2 || slice.Entries[0].BoardEntry != moved || slice.Entries[1].BoardEntry != oldEntries[2] || slice.AsOf != 5000 {
@@ -73,7 +83,7 @@ func TestATransactionOnAnotherVersionDoesNothing(t *testing.T) {
 		if err := fixture.Commit(t.Context(), lostBoardSet, []lb.Transaction{second}); !errors.Is(err, lb.ErrStale) {
 			t.Fatalf("a transaction on a lost board set: %v", err)
 		}
-		if got := fixture.readEntries(t, players("all")).BoardSize; got != 2 {
+		if _, got := fixture.readEntries(t, players("all")); got != 2 {
 			t.Fatalf("the board has %d entries, want 2", got)
 		}
 	})
@@ -82,24 +92,24 @@ func TestATransactionOnAnotherVersionDoesNothing(t *testing.T) {
 func TestATransactionMayHaveManyEntries(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		boardSet := fixture.begin(t, "a")
-		entries := manyEntries(1234)
+		entries := manyEntries(400)
 		fixture.commit(t, fixture.transaction(10, put(players("all"), entries...)))
-		for from := int64(0); from < 1234; from += 500 {
-			got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 500)
+		for from := int64(0); from < 400; from += 150 {
+			got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 150)
 			if err != nil {
 				t.Fatal(err)
 			}
-			end := min(from+500, 1234)
-			if len(got) != int(end-from) || got[0] != entries[1233-from].ID || got[len(got)-1] != entries[1234-end].ID {
+			end := min(from+150, 400)
+			if len(got) != int(end-from) || got[0] != entries[399-from].ID || got[len(got)-1] != entries[400-end].ID {
 				t.Fatalf("members from %d: %d, %s to %s", from, len(got), got[0], got[len(got)-1])
 			}
 		}
-		if got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), 1234, 500); err != nil || len(got) != 0 {
+		if got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), 400, 150); err != nil || len(got) != 0 {
 			t.Fatalf("members after the last: %+v, %v", got, err)
 		}
 		fixture.commit(t, fixture.transaction(11, remove(players("all"), entries...)))
-		if got := fixture.readEntries(t, players("all"), "p0000"); got.BoardSize != 0 || got.Found != nil {
-			t.Fatalf("read the entries %+v of an empty board", got)
+		if got, size := fixture.readEntries(t, players("all"), "p0000"); size != 0 || len(got) != 0 {
+			t.Fatalf("read the entries %+v of %d of an empty board", got, size)
 		}
 	})
 }
@@ -143,7 +153,7 @@ func TestACorruptBoardSetIsNotRead(t *testing.T) {
 		if state, err := fixture.ServedState(t.Context(), fixture.cfg.Game, fixture.cfg.Hash()); err != nil || state.ID != boardSet.ID || state.Version != "" {
 			t.Fatalf("state %+v, %v", state, err)
 		}
-		if _, err := fixture.Inspect(t.Context(), boardSet, fixture.cfg.RankingOrders(), nil); !errors.Is(err, lb.ErrStale) {
+		if _, err := fixture.Inspect(t.Context(), boardSet, fixture.cfg.RankingOrders(), nil, nil); !errors.Is(err, lb.ErrStale) {
 			t.Fatalf("inspecting a corrupt board set: %v", err)
 		}
 	})

@@ -100,9 +100,9 @@ func TestApplyRebuildsACorruptBoardSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		brokenTx := lb.Transaction{ExpectedVersion: served.Version, Version: "next", Progress: served.Progress, Config: cluster.cfg, Changes: []lb.Change{{
-			Board: players("all"), AsOf: 99, Entries: []lb.BoardEntry{{ID: "p1", Newest: 99, Aggregates: newAggregates(5)}},
-		}}}
+		brokenTx := lb.Transaction{ExpectedVersion: served.Version, Version: "next", Progress: served.Progress, Config: cluster.cfg, Changes: map[lb.Board]lb.Change{
+			players("all"): put(players("all"), lb.BoardEntry{ID: "p1", Newest: 99, Aggregates: newAggregates(5)}).Change,
+		}}
 		key := "{b:" + cluster.cfg.Game + "}:" + served.ID + ":player:all:meta"
 		if err := errors.Join(cluster.rdb.Del(t.Context(), key).Err(), cluster.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {
 			t.Fatal(err)

@@ -63,10 +63,13 @@ func (s *storeFixture) begin(t *testing.T, id string) lb.BoardSet {
 
 // transaction returns a transaction that expects the version of lastState and sets the
 // watermark to a position.
-func (s *storeFixture) transaction(pos int64, changes ...lb.Change) lb.Transaction {
+func (s *storeFixture) transaction(pos int64, changes ...boardChange) lb.Transaction {
 	tx := lb.Transaction{
 		ExpectedVersion: s.lastState.Version, Version: fmt.Sprintf("%s-%d", s.lastState.ID, pos), PlannedAt: 2000,
-		Progress: s.lastState.Progress, Config: s.cfg, Changes: changes,
+		Progress: s.lastState.Progress, Config: s.cfg, Changes: map[lb.Board]lb.Change{},
+	}
+	for _, change := range changes {
+		tx.Changes[change.board] = change.Change
 	}
 	tx.Watermark = lb.Watermark{Epoch: "e1", Pos: pos, RowID: fmt.Sprint("r", pos), Day: "2026-11-21"}
 	tx.FirstDay, tx.OldestDay = "2026-11-20", "2026-11-20"
@@ -108,16 +111,27 @@ func (s *storeFixture) publishWith(t *testing.T, board lb.Board, entries ...lb.B
 	return boardSet
 }
 
+// boardChange is a change of one board.
+type boardChange struct {
+	board lb.Board
+	lb.Change
+}
+
 // put returns the change that adds or replaces entries.
-func put(board lb.Board, entries ...lb.BoardEntry) lb.Change {
-	return lb.Change{Board: board, AsOf: 5000, Entries: entries}
+func put(board lb.Board, entries ...lb.BoardEntry) boardChange {
+	change := boardChange{board, lb.Change{AsOf: 5000, Entries: map[string]lb.BoardEntry{}}}
+	for _, entry := range entries {
+		change.Entries[entry.ID] = entry
+	}
+	return change
 }
 
 // remove returns the change that removes entries.
-func remove(board lb.Board, entries ...lb.BoardEntry) lb.Change {
-	change := lb.Change{Board: board}
+func remove(board lb.Board, entries ...lb.BoardEntry) boardChange {
+	change := put(board)
+	change.AsOf = 0
 	for _, entry := range entries {
-		change.Entries = append(change.Entries, lb.BoardEntry{ID: entry.ID})
+		change.Entries[entry.ID] = lb.BoardEntry{ID: entry.ID}
 	}
 	return change
 }

@@ -12,7 +12,7 @@ import (
 func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		boardSet := fixture.begin(t, "a")
-		if _, err := fixture.Inspect(t.Context(), boardSet, fixture.cfg.RankingOrders(), nil); !errors.Is(err, lb.ErrStale) {
+		if _, err := fixture.Inspect(t.Context(), boardSet, fixture.cfg.RankingOrders(), nil, nil); !errors.Is(err, lb.ErrStale) {
 			t.Fatalf("inspecting a board set that is being loaded: %v", err)
 		}
 		entries := manyEntries(3)
@@ -29,34 +29,31 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 				}
 			}
 		}
-		requests := []lb.EntryRequest{
-			{Board: players("all"), IDs: []string{"p0002", "nobody", "p0000", "ghost"}},
-			{Board: players("7d.0"), IDs: []string{"p0000"}},
-			{Board: players("all")},
+		boards, orders := []lb.Board{players("all"), players("7d.0")}, fixture.cfg.RankingOrders()
+		ids := []string{"p0002", "nobody", "p0000", "ghost"}
+		sizes := map[lb.SizeKey]int64{{Board: boards[0]}: 3, {Board: boards[1]}: 0}
+		for _, order := range orders {
+			sizes[lb.SizeKey{Board: boards[0], Order: order}], sizes[lb.SizeKey{Board: boards[1], Order: order}] = 4, 0
 		}
-		got, err := fixture.Inspect(t.Context(), boardSet, fixture.cfg.RankingOrders(), requests)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got.Progress, tx.Progress) || len(got.Boards) != 3 {
-			t.Fatalf("Inspect returned the progress %+v, want %+v", got.Progress, tx.Progress)
-		}
-		rankedCounts := map[lb.Order]int64{lb.ByValue: 4, lb.ByScore: 4, lb.ByMatches: 4, lb.ByAccuracy: 3, lb.ByTime: 3}
-		zeroCounts := map[lb.Order]int64{lb.ByValue: 0, lb.ByScore: 0, lb.ByMatches: 0, lb.ByAccuracy: 0, lb.ByTime: 0}
-		inspected := make([]lb.InspectedEntry, 2)
-		for i, entry := range []lb.BoardEntry{entries[2], entries[0]} {
-			inspected[i] = lb.InspectedEntry{BoardEntry: entry, Keys: map[lb.Order]float64{}}
-			for _, order := range fixture.cfg.RankingOrders() {
+		sizes[lb.SizeKey{Board: boards[0], Order: lb.ByAccuracy}], sizes[lb.SizeKey{Board: boards[0], Order: lb.ByTime}] = 3, 3
+		inspected := map[lb.EntryKey]lb.InspectedEntry{}
+		for _, entry := range []lb.BoardEntry{entries[2], entries[0]} {
+			keys := map[lb.Order]float64{}
+			for _, order := range orders {
 				if lb.Rankable(order, entry.Aggregates, fixture.cfg.MinAnswers) {
-					inspected[i].Keys[order] = lb.Key(order, entry.Aggregates, fixture.cfg.Weights)
+					keys[order] = lb.Key(order, entry.Aggregates, fixture.cfg.Weights)
 				}
 			}
+			inspected[lb.EntryKey{Board: boards[0], ID: entry.ID}] = lb.InspectedEntry{BoardEntry: entry, Keys: keys}
 		}
-		want := []lb.InspectedBoard{
-			{BoardSize: 3, Entries: inspected, RankedCounts: rankedCounts}, {RankedCounts: zeroCounts}, {BoardSize: 3, RankedCounts: rankedCounts},
-		}
-		if !reflect.DeepEqual(got.Boards, want) {
-			t.Fatalf("Inspect returned the boards %+v, want %+v", got.Boards, want)
+		for _, requested := range [][]string{ids, nil} {
+			got, err := fixture.Inspect(t.Context(), boardSet, orders, boards, requested)
+			if requested == nil {
+				inspected = map[lb.EntryKey]lb.InspectedEntry{}
+			}
+			if want := (lb.Inspection{Progress: tx.Progress, Sizes: sizes, Entries: inspected}); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("Inspect returned %+v, %v, want %+v", got, err, want)
+			}
 		}
 	})
 }

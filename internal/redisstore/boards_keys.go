@@ -12,7 +12,7 @@ import "laststand/internal/leaderboard"
 //	{b:GAME}:lease:WORK                    text: holder of the lease; it expires.
 //	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and stateFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
-//	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (boards_packed.go).
+//	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packEntry).
 //	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of.
 //	{b:GAME}:GEN:KIND:SPAN:by:ORDER        sorted set (ranking): member by key.
 
@@ -54,11 +54,16 @@ func (k boardKeyPrefix) rankingKey(order leaderboard.Order) string {
 	return string(k) + ":by:" + string(order)
 }
 
-// allKeys lists the Redis keys that the board can have under any configuration.
-func (k boardKeyPrefix) allKeys() []string {
-	keys := []string{k.entriesKey(), k.metaKey()}
-	for _, order := range leaderboard.Orders() {
+// readKeys lists the Redis keys of the entries and of some rankings.
+func (k boardKeyPrefix) readKeys(orders []leaderboard.Order) []string {
+	keys := []string{k.entriesKey()}
+	for _, order := range orders {
 		keys = append(keys, k.rankingKey(order))
 	}
 	return keys
+}
+
+// allKeys lists the Redis keys that the board can have under any configuration.
+func (k boardKeyPrefix) allKeys() []string {
+	return append(k.readKeys(leaderboard.Orders()), k.metaKey())
 }

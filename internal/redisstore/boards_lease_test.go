@@ -12,7 +12,7 @@ func TestOneHolderHasALeaseAtATime(t *testing.T) {
 		applyLease := lb.LeaseID{Game: fixture.cfg.Game, Work: "apply"}
 		acquire := func(leaseID lb.LeaseID, holder string, ttl time.Duration) bool {
 			t.Helper()
-			isHolder, err := fixture.AcquireLease(t.Context(), leaseID, holder, ttl)
+			isHolder, err := fixture.SetLease(t.Context(), leaseID, holder, ttl)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -20,8 +20,8 @@ func TestOneHolderHasALeaseAtATime(t *testing.T) {
 		}
 		release := func(holder string) {
 			t.Helper()
-			if err := fixture.ReleaseLease(t.Context(), applyLease, holder); err != nil {
-				t.Fatal(err)
+			if isHolder, err := fixture.SetLease(t.Context(), applyLease, holder, 0); err != nil || isHolder != (holder == "a") {
+				t.Fatal(isHolder, err)
 			}
 		}
 		buildLease := applyLease

@@ -2,8 +2,7 @@ package redisstore
 
 import (
 	"context"
-
-	"github.com/redis/go-redis/v9"
+	"strings"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/redisx"
@@ -14,25 +13,16 @@ var (
 	standingsScript = newScript("board_state", "board_standings")
 )
 
-// maxReadTries is the maximum number of tries of a read. A read is repeated if the served
-// board set, the open day or the served board of a rolling window has changed since this
-// node last saw it.
-const maxReadTries = 4
-
 // ReadSlice implements leaderboard.RankingSource.
 func (s *Boards) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	err = s.retryWhileStale(rankingID, func() error {
-		slice, err = s.readSlice(ctx, rankingID, request)
+	err = s.withServed(ctx, rankingID, func(served servedBoards) error {
+		slice, err = s.readSlice(ctx, served, rankingID, request)
 		return err
 	})
 	return slice, err
 }
 
-func (s *Boards) readSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (leaderboard.RankingSlice, error) {
-	served, err := s.lookUpServed(ctx, rankingID)
-	if err != nil {
-		return leaderboard.RankingSlice{}, err
-	}
+func (s *Boards) readSlice(ctx context.Context, served servedBoards, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
 	call := served.call(rankingID)
 	call.args = append(call.args, request.Limit, string(request.Anchor))
 	switch request.Anchor {
@@ -43,15 +33,15 @@ func (s *Boards) readSlice(ctx context.Context, rankingID leaderboard.RankingID,
 	}
 	values, err := readSliceScript.Run(ctx, s.rdb, call.keys, call.args...).Slice()
 	if err != nil {
-		return leaderboard.RankingSlice{}, err
+		return slice, err
 	}
 	reply := redisx.Reply(values)
-	state := served.boardState(rankingID.Board.Span, reply.List(0))
-	if len(values) == 1 {
-		return leaderboard.RankingSlice{BoardState: state}, leaderboard.ErrNotRanked
+	if len(reply) == 1 {
+		err = leaderboard.ErrNotRanked
+	} else {
+		slice, err = parseSlice(reply[1:])
 	}
-	slice, err := parseSlice(reply[1:])
-	slice.BoardState = state
+	slice.BoardState = served.boardState(rankingID.Board.Span, reply.List(0))
 	return slice, err
 }
 
@@ -60,18 +50,14 @@ func (s *Boards) ReadStandings(ctx context.Context, requests []leaderboard.Stand
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	err = s.retryWhileStale(requests[0].RankingID, func() error {
-		results, err = s.readStandings(ctx, requests)
+	err = s.withServed(ctx, requests[0].RankingID, func(served servedBoards) error {
+		results, err = s.readStandings(ctx, served, requests)
 		return err
 	})
 	return results, err
 }
 
-func (s *Boards) readStandings(ctx context.Context, requests []leaderboard.StandingsRequest) ([]leaderboard.StandingsResult, error) {
-	served, err := s.lookUpServed(ctx, requests[0].RankingID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Boards) readStandings(ctx context.Context, served servedBoards, requests []leaderboard.StandingsRequest) ([]leaderboard.StandingsResult, error) {
 	calls := make([]scriptCall, len(requests))
 	for i, request := range requests {
 		calls[i] = served.call(request.RankingID)
@@ -96,15 +82,42 @@ func (s *Boards) readStandings(ctx context.Context, requests []leaderboard.Stand
 	return results, nil
 }
 
-// retryWhileStale repeats a read whose script finds that another board is served, at most
-// maxReadTries times. Then it returns ErrNotReady.
-func (s *Boards) retryWhileStale(rankingID leaderboard.RankingID, read func() error) error {
-	for range maxReadTries {
-		err := read()
-		if !redis.HasErrorPrefix(err, "STALE") {
-			return wrap("read leaderboard", err)
+// parseSlice parses the reply of board_read_slice.lua, without its first value.
+func parseSlice(reply redisx.Reply) (leaderboard.RankingSlice, error) {
+	slice := leaderboard.RankingSlice{StartIndex: reply.Number(0), BetterCount: reply.Number(1)}
+	found, packed := reply.List(2), reply.List(3)
+	for i := range len(found) / 2 {
+		_, id, _ := strings.Cut(found.Text(2*i), ":")
+		entry, err := parseRanked(id, found.Text(2*i+1), packed.Text(i))
+		if err != nil {
+			return leaderboard.RankingSlice{}, err
 		}
-		s.served.Delete(configKey{rankingID.Game, rankingID.ConfigHash})
+		slice.Entries = append(slice.Entries, entry)
 	}
-	return leaderboard.ErrNotReady
+	return slice, nil
+}
+
+// parseStandings parses the reply of board_standings.lua, without its first value.
+func parseStandings(reply redisx.Reply) ([]leaderboard.StandingEntry, error) {
+	var rows []leaderboard.StandingEntry
+	for i := range reply {
+		standing := reply.List(i)
+		entry, err := parseRanked(standing.Text(0), standing.Text(1), standing.Text(2))
+		row := leaderboard.StandingEntry{RankedEntry: entry, BetterCount: standing.Number(3), Index: standing.Number(4), EqualCount: standing.Number(5)}
+		if next := standing.Text(6); err == nil && next != "" {
+			row.NextBetterKey, err = parseKey(next)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func parseRanked(id, keyText, packed string) (entry leaderboard.RankedEntry, err error) {
+	if entry.BoardEntry, err = unpackEntry(id, packed); err == nil {
+		entry.Key, err = parseKey(keyText)
+	}
+	return entry, err
 }

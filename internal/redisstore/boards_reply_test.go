@@ -20,9 +20,10 @@ func FuzzReplies(f *testing.F) {
 			t.Fatal("a reply with too few values was accepted")
 		}
 		reply := redisx.Reply{int64(1), []any{packed, nil}, int64(2), []any{key, key}}
-		board, err := parseBoard(reply, []leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
-		if err == nil && packed != "" && key != "" && (len(board.Entries) != 1 || len(board.Entries[0].Keys) != 1) {
-			t.Fatalf("%q became %+v", packed, board)
+		inspection := leaderboard.Inspection{Sizes: map[leaderboard.SizeKey]int64{}, Entries: map[leaderboard.EntryKey]leaderboard.InspectedEntry{}}
+		err = addInspected(inspection, leaderboard.Board{}, reply, []leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
+		if err == nil && packed != "" && key != "" && (len(inspection.Entries) != 1 || len(inspection.Entries[leaderboard.EntryKey{ID: "p"}].Keys) != 1) {
+			t.Fatalf("%q became %+v", packed, inspection)
 		}
 		if progress, err := parseProgress(packedProgress); err == nil {
 			checkProgress(t, progress)

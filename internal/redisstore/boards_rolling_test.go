@@ -30,7 +30,7 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 			}
 		}
 		check(otherStore, 0, "", "7d")
-		commitRolling := func(pos int64, boards lb.RollingBoards, changes ...lb.Change) {
+		commitRolling := func(pos int64, boards lb.RollingBoards, changes ...boardChange) {
 			t.Helper()
 			tx := fixture.transaction(pos, changes...)
 			tx.Rolling = map[lb.Window]lb.RollingBoards{"7d": boards, "2d": {FirstDays: [2]string{"2026-11-19", "2026-11-20"}}}

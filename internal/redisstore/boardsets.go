@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,48 +12,10 @@ import (
 	"laststand/internal/redisx"
 )
 
-var publishScript = newScript("board_publish")
-
-// corruptVersion is the version of a board set in which a transaction was interrupted by an
-// error.
-const corruptVersion = "torn"
-
-// ServedState implements leaderboard.BoardSetStore. It reads the state of the board set that
-// this node last saw as served together with the served id, and repeats this if the ids differ.
-func (s *Boards) ServedState(ctx context.Context, game, configHash string) (leaderboard.BoardSetState, error) {
-	key := configKey{game, configHash}
-	lastSeen, _ := s.lastServed.Load(key)
-	state := leaderboard.BoardSetState{BoardSet: leaderboard.BoardSet{Game: game, ConfigHash: configHash}}
-	state.ID, _ = lastSeen.(string)
-	for {
-		pipe := s.rdb.Pipeline()
-		served, building := pipe.HGet(ctx, servedKey(game), configHash), pipe.HGet(ctx, buildingKey(game), configHash)
-		values := pipe.HMGet(ctx, stateKey(state.BoardSet), "version", "loading", "progress")
-		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-			return state, fmt.Errorf("read the state of leaderboards: %w", err)
-		}
-		state.PendingBuild = building.Val()
-		if state.ID == served.Val() {
-			err := setState(&state, values.Val())
-			return state, err
-		}
-		state.ID = served.Val()
-		s.lastServed.Store(key, state.ID)
-	}
-}
-
-// setState sets the state from fields of the hash. It leaves it empty if the board set is
-// lost or corrupt.
-func setState(state *leaderboard.BoardSetState, values []any) (err error) {
-	reply := redisx.Reply(values)
-	version := reply.Text(0)
-	if version == "" || version == corruptVersion {
-		return nil
-	}
-	state.Version, state.Loading = version, reply.Text(1) == "1"
-	state.Progress, err = parseProgress(reply.Text(2))
-	return err
-}
+var (
+	publishScript = newScript("board_publish")
+	leaseScript   = newScript("board_lease")
+)
 
 // LastPublished implements leaderboard.BoardSetStore.
 func (s *Boards) LastPublished(ctx context.Context, game string) (last leaderboard.Config, found bool, err error) {
@@ -97,4 +59,10 @@ func (s *Boards) Publish(ctx context.Context, boardSet leaderboard.BoardSet) err
 	game := boardSet.Game
 	keys := []string{servedKey(game), buildingKey(game), publicationsKey(game), stateKey(boardSet)}
 	return wrap("publish leaderboards", publishScript.Run(ctx, s.rdb, keys, boardSet.ConfigHash, boardSet.ID).Err())
+}
+
+// SetLease implements leaderboard.LeaseStore. The precision of ttl is 1 ms.
+func (s *Boards) SetLease(ctx context.Context, leaseID leaderboard.LeaseID, holder string, ttl time.Duration) (bool, error) {
+	isDone, err := leaseScript.Run(ctx, s.rdb, []string{leaseKey(leaseID)}, holder, ttl.Milliseconds()).Bool()
+	return isDone, wrap("set the lease "+leaseID.Work, err)
 }
