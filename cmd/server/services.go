@@ -86,10 +86,8 @@ func (n *node) createLeaderboards() {
 	n.leaderboards = leaderboard.NewApplier(leaderboard.ApplierOptions{
 		Games: games, Ledger: n.ledger.Leaderboards, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
 	})
-	n.leaderboardReader = leaderboard.NewReader(leaderboard.ReaderOptions{
-		Games: games, Source: store, Archive: leaderboard.NewArchive(n.ledger.Public.Leaderboards), Now: n.now,
-	})
-	n.display = leaderboard.NewDisplay(leaderboard.DisplayOptions{Reader: n.leaderboardReader, Names: n.ledger.Public.Names, Now: n.now, Registry: n.registry})
+	n.leaderboardReader = leaderboard.NewReader(games, store, leaderboard.NewArchive(n.ledger.Public.Leaderboards), n.now)
+	n.display = leaderboard.NewDisplay(n.leaderboardReader, n.ledger.Public.Names, n.now, n.registry)
 }
 
 func (n *node) createMatches() {

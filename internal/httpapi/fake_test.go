@@ -425,9 +425,7 @@ func newDisplay(source interface {
 	leaderboard.BoardReader
 	leaderboard.NameSource
 }) *leaderboard.Display {
-	return leaderboard.NewDisplay(leaderboard.DisplayOptions{
-		Reader: source, Names: source, Now: func() int64 { return startTime + 12*time.Hour.Milliseconds() }, Registry: prometheus.NewRegistry(),
-	})
+	return leaderboard.NewDisplay(source, source, func() int64 { return startTime + 12*time.Hour.Milliseconds() }, prometheus.NewRegistry())
 }
 
 // newTestConfig returns a complete configuration that uses a backend. Tests change

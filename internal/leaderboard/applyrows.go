@@ -90,9 +90,7 @@ func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetS
 		return state, err
 	}
 	stateAfter, txs, planErr := plan(cfg, a.now(), state, rows, entries)
-	if errors.Is(planErr, errCorrupt) {
-		planErr = corruptError{state, planErr}
-	}
+	planErr = corruptErrorOf(state, planErr)
 	if len(txs) == 0 {
 		return state, planErr
 	}

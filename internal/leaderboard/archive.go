@@ -38,34 +38,32 @@ func NewArchive(sums DaySumSource) *Archive {
 // span must be a date. A correction during the read may be in the ranking, which is stored with
 // the version before it. Later reads look for the new version.
 func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (*pastRanking, error) {
-	_, ranking, err := a.findRanking(ctx, rankingID)
-	if ranking != nil || err != nil {
-		return ranking, err
+	version, err := a.sums.DayVersion(ctx, rankingID.Game, rankingID.Board.Span)
+	if err != nil {
+		return nil, fmt.Errorf("read the leaderboard of %s: %w", rankingID.Board.Span, err)
+	}
+	key := archiveKey{rankingID, version}
+	if ranking := a.cached(key); ranking != nil {
+		return ranking, nil
 	}
 	if err := a.fetchLock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer a.fetchLock.Release(1)
-	key, ranking, err := a.findRanking(ctx, rankingID) // another caller may have fetched it
-	if ranking != nil || err != nil {
-		return ranking, err
+	if ranking := a.cached(key); ranking != nil { // another caller has fetched it
+		return ranking, nil
 	}
-	if ranking, err = fetchRanking(ctx, a.sums, cfg, rankingID, allEntries); err == nil {
+	ranking, err := fetchRanking(ctx, a.sums, cfg, rankingID, allEntries)
+	if err == nil {
 		a.store(key, ranking)
 	}
 	return ranking, err
 }
 
-// findRanking looks a ranking up in the cache, at the current version of the day.
-func (a *Archive) findRanking(ctx context.Context, rankingID RankingID) (archiveKey, *pastRanking, error) {
-	version, err := a.sums.DayVersion(ctx, rankingID.Game, rankingID.Board.Span)
-	if err != nil {
-		return archiveKey{}, nil, fmt.Errorf("read the leaderboard of %s: %w", rankingID.Board.Span, err)
-	}
-	key := archiveKey{rankingID, version}
+func (a *Archive) cached(key archiveKey) *pastRanking {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return key, a.rankings[key], nil
+	return a.rankings[key]
 }
 
 // store caches a ranking. It clears the cache first if that is too full.

@@ -310,7 +310,7 @@ func TestADayThatIsCorrectedAllTheTimeIsReadAgainEachTime(t *testing.T) {
 func TestTheArchiveIsReadAgainAfterTheLedgerWentBack(t *testing.T) {
 	t.Parallel()
 	ledger := newDayLedger()
-	reader := NewReader(ReaderOptions{Archive: NewArchive(ledger)})
+	reader := NewReader(nil, nil, NewArchive(ledger), nil)
 	for want := range 3 {
 		for range 2 {
 			if _, err := reader.archive.readRanking(t.Context(), weightedConfig(), RankingID{Board: Board{Players, "2026-11-20"}, Order: ByScore}); err != nil {

@@ -20,18 +20,8 @@ type BoardReader interface {
 	Standing(ctx context.Context, game string, q StandingQuery) (Standing, error)
 }
 
-// DisplayOptions must be complete. Now returns cluster time in epoch ms. It decides which
-// days are past.
-type DisplayOptions struct {
-	Reader   BoardReader
-	Names    NameSource
-	Now      func() int64
-	Registry prometheus.Registerer
-}
-
 // Display encodes leaderboards for clients, over HTTP and the websocket. Concurrent callers
-// share reads. Safe for concurrent use. Its errors come from the Reader and the Names of its
-// options.
+// share reads. Safe for concurrent use. Its errors come from its reader and its names.
 type Display struct {
 	reader  BoardReader
 	now     func() int64
@@ -55,13 +45,12 @@ type watcher struct {
 	pushedSincePoll bool   // true: the first push was after the last poll
 }
 
-// NewDisplay returns a Display. The caller must call Run, which sends the pushes after a
-// watcher's first one.
-func NewDisplay(options DisplayOptions) *Display {
-	metrics := newDisplayMetrics(options.Registry)
+// NewDisplay returns a Display. now returns cluster time in epoch ms, which decides which days
+// are past. The caller must call Run, which sends the pushes after a watcher's first one.
+func NewDisplay(reader BoardReader, names NameSource, now func() int64, registry prometheus.Registerer) *Display {
+	metrics := newDisplayMetrics(registry)
 	return &Display{
-		reader: options.Reader, now: options.Now, names: newNameCache(options.Names), pages: newPageCache(metrics),
-		watched: watchedBoards{}, metrics: metrics,
+		reader: reader, now: now, names: newNameCache(names), pages: newPageCache(metrics), watched: watchedBoards{}, metrics: metrics,
 	}
 }
 

@@ -32,7 +32,7 @@ func newFakeReader() *fakeReader {
 }
 
 func (f *fakeReader) newDisplay() *Display {
-	return NewDisplay(DisplayOptions{Reader: f, Names: f, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
+	return NewDisplay(f, f, func() int64 { return time.Now().UnixMilli() }, prometheus.NewRegistry())
 }
 
 // update calls change under the lock of the fake.

@@ -2,7 +2,6 @@ package leaderboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 )
@@ -19,21 +18,31 @@ func (d *dayMaintainer) maintainOnce(ctx context.Context) (isDone bool, err erro
 	if err != nil || state.Version == "" || state.Watermark.Day == "" { // Apply handles board sets that are missing, corrupt or empty
 		return false, err
 	}
-	var next Window // to evict from
-	today := state.Watermark.Day
-	for _, window := range cfg.rollingWindows() {
-		boards := state.Rolling[window]
+	window, err := cfg.windowToEvict(state.Progress)
+	switch {
+	case err != nil:
+	case window == "":
+		isDone, err = d.deleteOldestDay(ctx, cfg, state)
+	default:
+		isDone, err = true, d.evictSlice(ctx, cfg, state, window)
+	}
+	return isDone, corruptErrorOf(state, err)
+}
+
+// windowToEvict returns the rolling window to evict from, or "" if there is none. A window
+// that is too far behind is errWindowBehind.
+func (c Config) windowToEvict(progress Progress) (next Window, err error) {
+	today := progress.Watermark.Day
+	for _, window := range c.rollingWindows() {
+		boards := progress.Rolling[window]
 		switch {
 		case boards.isTooFarBehind(today, window.Days()):
-			return false, corruptError{state, fmt.Errorf("%w: %s", errWindowBehind, window)}
+			return "", fmt.Errorf("%w: %s", errWindowBehind, window)
 		case boards.Cursor != [2]int64{}, next == "" && boards.mustEvict(today, window.Days()):
 			next = window
 		}
 	}
-	if next == "" {
-		return d.deleteOldestDay(ctx, cfg, state)
-	}
-	return true, d.evictSlice(ctx, cfg, state, next)
+	return next, nil
 }
 
 // deleteOldestDay deletes the boards of the oldest day that has boards, and reports
@@ -54,38 +63,21 @@ func (d *dayMaintainer) deleteOldestDay(ctx context.Context, cfg Config, state B
 	return true, d.store.Commit(ctx, state.BoardSet, []Transaction{tx})
 }
 
-// evictSlice commits the next slice of a window's eviction. Corrupt boards are a
-// corruptError.
+// evictSlice subtracts the next entries of the evicted day from the window's unserved board,
+// in one transaction. Example for the window 2d on March 3: the unserved board must hold March
+// 3 alone, so the entries of March 2 are subtracted from it, some per transaction.
 func (d *dayMaintainer) evictSlice(ctx context.Context, cfg Config, state BoardSetState, window Window) error {
-	tx, err := d.planEviction(ctx, cfg, state, window)
-	if errors.Is(err, errCorrupt) {
-		return corruptError{state, err}
-	}
-	if err == nil {
-		err = d.store.Commit(ctx, state.BoardSet, []Transaction{tx})
-	}
-	if err == nil {
-		d.metrics.evictedSlices.Inc()
-	}
-	return err
-}
-
-// planEviction plans the transaction that subtracts the next entries of the evicted day
-// from the window's unserved board. Example for the window 2d on March 3: the unserved
-// board must hold March 3 alone, so the entries of March 2 are subtracted from it, some
-// per transaction.
-func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state BoardSetState, window Window) (Transaction, error) {
 	boards := state.Rolling[window]
 	unserved := boards.unservedIndex()
 	day := boards.FirstDays[unserved]
 	slice, err := d.readDaySlice(ctx, cfg, state, day, boards.Cursor[unserved])
 	if err != nil {
-		return Transaction{}, err
+		return err
 	}
 	board, dayBoard := Board{slice.kind, RollingSpan(window, unserved)}, Board{slice.kind, day}
 	entries, err := d.store.ReadEntries(ctx, state.BoardSet, map[Board][]string{board: slice.ids, dayBoard: slice.ids})
 	if err != nil {
-		return Transaction{}, err
+		return err
 	}
 	eviction := &planner{cfg: cfg, plannedAt: d.now(), state: state, entries: entries}
 	eviction.reserveWrites(0)
@@ -94,7 +86,7 @@ func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state Boar
 		after := eviction.entries[EntryKey{board, id}]
 		after.ID, after.Aggregates = id, after.Aggregates.Sub(evicted.Aggregates)
 		if !exists || !after.Aggregates.isPossible() {
-			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, id, board.Span)
+			return fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, id, board.Span)
 		}
 		eviction.setEntry(board, after, 0)
 	}
@@ -105,7 +97,11 @@ func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state Boar
 	eviction.state.Rolling = maps.Clone(state.Rolling)
 	eviction.state.Rolling[window] = boards
 	eviction.closeTransaction()
-	return eviction.txs[0], nil
+	if err := d.store.Commit(ctx, state.BoardSet, eviction.txs); err != nil {
+		return err
+	}
+	d.metrics.evictedSlices.Inc()
+	return nil
 }
 
 // daySlice holds the entries of a day that are evicted next. They are of one kind. isLast

@@ -39,9 +39,7 @@ func newTestNode(cfg Config, ledger *dayLedger, store *memoryStore) *testGame {
 		Games: []Config{cfg}, Ledger: ledger, Store: store, Now: now,
 		Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
-	game.reader = NewReader(ReaderOptions{
-		Games: []Config{cfg}, Source: sortingSource{store}, Archive: NewArchive(ledger), Now: now,
-	})
+	game.reader = NewReader([]Config{cfg}, sortingSource{store}, NewArchive(ledger), now)
 	return game
 }
 

@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"errors"
 	"fmt"
+	"maps"
 )
 
 var (
@@ -25,6 +26,14 @@ var (
 type corruptError struct {
 	state BoardSetState
 	cause error
+}
+
+// corruptErrorOf returns a corruptError if err is an errCorrupt, and any other err unchanged.
+func corruptErrorOf(state BoardSetState, err error) error {
+	if errors.Is(err, errCorrupt) {
+		return corruptError{state, err}
+	}
+	return err
 }
 
 func (e corruptError) Error() string { return e.cause.Error() }
@@ -73,7 +82,10 @@ func (p *planner) applyRow(row Row) error {
 		}
 	case DayStartRow:
 		p.reserveWrites(1)
-		p.state.Rolling = startDayInAllWindows(p.state.Rolling, row.Day)
+		p.state.Rolling = maps.Clone(p.state.Rolling) // earlier transactions have the former state
+		for window, boards := range p.state.Rolling {
+			p.state.Rolling[window] = boards.withDayStarted(row.Day, window.Days())
+		}
 	default:
 		return fmt.Errorf("%w: game %s: the row at position %d has the unknown kind %q", ErrInvalidRows, p.cfg.Game, row.Pos, row.Kind)
 	}

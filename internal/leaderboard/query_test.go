@@ -57,7 +57,7 @@ func (unusedSource) LastPublished(context.Context, string) (Config, bool, error)
 
 func TestABadQueryReadsNothing(t *testing.T) {
 	t.Parallel()
-	reader := NewReader(ReaderOptions{Games: []Config{validConfig()}, Source: unusedSource{}, Now: func() int64 { return 0 }})
+	reader := NewReader([]Config{validConfig()}, unusedSource{}, nil, func() int64 { return 0 })
 	for name, tt := range map[string]struct {
 		query Query
 		want  error

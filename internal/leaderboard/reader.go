@@ -11,8 +11,8 @@ import (
 
 // Reader answers the leaderboard queries of the wire contract. It is safe for concurrent
 // use, and callers may change what it returns. Errors wrap ErrNoWindow, ErrBadQuery,
-// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from the Source or the
-// Archive of its options.
+// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from its source or
+// archive.
 type Reader struct {
 	games   map[string]Config
 	source  RankingSource
@@ -20,18 +20,11 @@ type Reader struct {
 	now     func() int64
 }
 
-// ReaderOptions must be complete. Games are valid Configs. Now returns cluster time in
-// epoch ms. It decides the current day only before a game's ledger has a first row.
-type ReaderOptions struct {
-	Games   []Config
-	Source  RankingSource
-	Archive *Archive
-	Now     func() int64
-}
-
-// NewReader returns a reader of the games' boards.
-func NewReader(options ReaderOptions) *Reader {
-	return &Reader{games: configsByGame(options.Games), source: options.Source, archive: options.Archive, now: options.Now}
+// NewReader returns a reader of the boards of games, whose Configs must be valid. now returns
+// cluster time in epoch ms. It decides the current day only before a game's ledger has a first
+// row.
+func NewReader(games []Config, source RankingSource, archive *Archive, now func() int64) *Reader {
+	return &Reader{games: configsByGame(games), source: source, archive: archive, now: now}
 }
 
 func configsByGame(configs []Config) map[string]Config {

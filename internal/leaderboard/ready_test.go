@@ -188,9 +188,7 @@ func TestAFailingBuildDelaysReadinessForAMinuteOnly(t *testing.T) {
 				t.Errorf("the metric build_failing of %s is %v, want %v", game, failing, want)
 			}
 		}
-		reader := NewReader(ReaderOptions{
-			Games: []Config{one, two}, Source: sortingSource{store}, Archive: NewArchive(ledger), Now: applier.games["one"].now,
-		})
+		reader := NewReader([]Config{one, two}, sortingSource{store}, NewArchive(ledger), applier.games["one"].now)
 		if _, err := reader.Page(t.Context(), "one", Query{Window: All}); !errors.Is(err, ErrNotReady) {
 			t.Errorf("the game that cannot be built: %v", err)
 		}

@@ -1,7 +1,5 @@
 package leaderboard
 
-import "maps"
-
 // newRollingBoards returns the state of a rolling window on the first ledger day. Days
 // before the first ledger day are empty, so both boards are complete.
 func newRollingBoards(firstDay string, windowDays int) RollingBoards {
@@ -67,15 +65,6 @@ func (c Config) newRollingWindows(firstDay string) map[Window]RollingBoards {
 		rolling[window] = newRollingBoards(firstDay, window.Days())
 	}
 	return rolling
-}
-
-// startDayInAllWindows returns the state of all rolling windows after a day has started.
-func startDayInAllWindows(rolling map[Window]RollingBoards, day string) map[Window]RollingBoards {
-	started := maps.Clone(rolling)
-	for window, boards := range started {
-		started[window] = boards.withDayStarted(day, window.Days())
-	}
-	return started
 }
 
 // earliestDay returns the first day that any rolling board holds, or "" if there are no

@@ -46,9 +46,7 @@ func (c *testCluster) newNode(cfg lb.Config) node {
 	return node{
 		store:   store,
 		applier: newApplier(cfg, c.ledger, store),
-		reader: lb.NewReader(lb.ReaderOptions{
-			Games: []lb.Config{cfg}, Source: store, Archive: lb.NewArchive(c.ledger), Now: fixedNow,
-		}),
+		reader:  lb.NewReader([]lb.Config{cfg}, store, lb.NewArchive(c.ledger), fixedNow),
 	}
 }
 

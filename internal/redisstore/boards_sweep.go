@@ -76,13 +76,9 @@ func (s *Boards) removeBoardSet(ctx context.Context, boardSet leaderboard.BoardS
 		for _, name := range boards {
 			pipe.Unlink(ctx, keysForName(boardSet, name).allKeys()...)
 		}
+		pipe.Unlink(ctx, boardsKey(boardSet), stateKey(boardSet))
+		pipe.SRem(ctx, boardSetsKey(boardSet.Game), boardSet.ID)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if err := s.rdb.Unlink(ctx, boardsKey(boardSet), stateKey(boardSet)).Err(); err != nil {
-		return err
-	}
-	return s.rdb.SRem(ctx, boardSetsKey(boardSet.Game), boardSet.ID).Err()
+	return err
 }
