@@ -56,22 +56,27 @@ func parseURL(rawURL string) (address, error) {
 	}
 	path, query, _ := strings.Cut(strings.TrimPrefix(tail, "/"), "?")
 
-	var a address
-	if err := a.setAuthority(scheme, authority); err != nil {
-		return address{}, err
-	}
+	a, defaultPort := address{kind: KindSingle, tls: scheme == "rediss"}, "6379"
 	switch scheme {
 	case "redis", "rediss":
-		a.tls = scheme == "rediss"
-		return a, a.setSingleOrCluster(path, query)
 	case "redis+sentinel":
-		return a, a.setSentinel(path, query)
+		a.kind, defaultPort = KindSentinel, "26379"
+		a.master, path, _ = strings.Cut(path, "/")
+	default:
+		return address{}, addressError("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
 	}
-	return address{}, addressError("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
+	err := a.setAuthority(authority, defaultPort)
+	if err == nil {
+		err = a.setOptions(query)
+	}
+	if err == nil {
+		err = a.setDB(path)
+	}
+	return a, err
 }
 
 // setAuthority reads [user:password@]host[:port][,host[:port]]...
-func (a *address) setAuthority(scheme, authority string) error {
+func (a *address) setAuthority(authority, defaultPort string) error {
 	hosts := authority
 	if strings.Count(authority, "@") > 1 {
 		return addressError("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
@@ -86,12 +91,8 @@ func (a *address) setAuthority(scheme, authority string) error {
 		a.username = parsed.User.Username()
 		a.password, _ = parsed.User.Password()
 	}
-	port := "6379"
-	if scheme == "redis+sentinel" {
-		port = "26379"
-	}
 	for host := range strings.SplitSeq(hosts, ",") {
-		full, err := hostPort(strings.TrimSpace(host), port)
+		full, err := hostPort(strings.TrimSpace(host), defaultPort)
 		if err != nil {
 			return err
 		}
@@ -116,14 +117,17 @@ func hostPort(host, defaultPort string) (string, error) {
 	return net.JoinHostPort(parsed.Hostname(), port), nil
 }
 
-// setSingleOrCluster reads the database number and the option that selects a cluster.
-func (a *address) setSingleOrCluster(path, query string) error {
+// setOptions reads the option that selects a cluster.
+func (a *address) setOptions(query string) error {
 	values, err := url.ParseQuery(query)
-	if err != nil {
+	switch {
+	case err != nil:
 		return addressError("the part after ? does not parse: write ?cluster=true or leave it out")
-	}
-	a.kind = KindSingle
-	if len(a.hosts) > 1 {
+	case a.kind == KindSentinel && query != "":
+		return addressError("redis+sentinel:// takes no options after ?")
+	case a.kind == KindSentinel && a.master == "":
+		return addressError("the name of the master is missing: write redis+sentinel://host:port,host:port/MASTER")
+	case a.kind == KindSingle && (len(a.hosts) > 1 || len(values) > 0):
 		a.kind = KindCluster
 	}
 	for name := range values {
@@ -133,11 +137,11 @@ func (a *address) setSingleOrCluster(path, query string) error {
 		if values.Get(name) != "true" {
 			return addressError("cluster=%q: write cluster=true or leave it out", values.Get(name))
 		}
-		a.kind = KindCluster
 	}
-	return a.setDB(path)
+	return nil
 }
 
+// setDB reads the number of the database.
 func (a *address) setDB(path string) error {
 	if path == "" {
 		return nil
@@ -151,20 +155,6 @@ func (a *address) setDB(path string) error {
 	}
 	a.db = db
 	return nil
-}
-
-// setSentinel reads MASTER[/db].
-func (a *address) setSentinel(path, query string) error {
-	if query != "" {
-		return addressError("redis+sentinel:// takes no options after ?")
-	}
-	a.kind = KindSentinel
-	master, db, _ := strings.Cut(path, "/")
-	if master == "" {
-		return addressError("the name of the master is missing: write redis+sentinel://host:port,host:port/MASTER")
-	}
-	a.master = master
-	return a.setDB(db)
 }
 
 // String names the servers, without credentials, for errors and logs.

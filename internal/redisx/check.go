@@ -87,3 +87,13 @@ func infoField(info, name string) string {
 	}
 	return ""
 }
+
+// eachMaster calls f for all masters of a cluster concurrently, or for the single
+// server.
+func eachMaster(ctx context.Context, client redis.UniversalClient, f func(context.Context, redis.UniversalClient) error) error {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return f(ctx, client)
+	}
+	return cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
+}

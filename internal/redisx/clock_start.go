@@ -25,10 +25,7 @@ func NewClock(ctx context.Context, conn *Conn, cfg ClockConfig) (*Clock, error) 
 }
 
 func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock, error) {
-	clock := &Clock{start: time.Now(), reference: reference, maxAge: maxAge, log: cfg.Logger}
-	if clock.log == nil {
-		clock.log = slog.New(slog.DiscardHandler)
-	}
+	clock := &Clock{start: time.Now(), reference: reference, maxAge: maxAge, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))}
 	if reference == nil {
 		clock.estimate.Store(&estimate{slew: slew{offset: clock.start.UnixNano()}})
 		return clock, nil

@@ -12,7 +12,7 @@
 //   - record: the newest cluster time of any node, stored in Redis.
 //   - inbox: the channel on which a node receives messages of other nodes.
 //
-// The main types are [Conn], [Clock] and [Inbox]. Start reading with Open in open.go,
+// The main types are [Conn], [Clock] and [Inbox]. Start reading with Open in conn.go,
 // Clock in clock.go and Inbox in inbox.go.
 //
 // The package must not know games, matches or any key of another package.
