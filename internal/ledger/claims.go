@@ -13,7 +13,14 @@ import (
 var _ taskqueue.ClaimStore = (*TaskClaims)(nil)
 
 // TaskClaims claims tasks for workers and ends the claims.
-type TaskClaims struct{ *database }
+type TaskClaims struct {
+	*database
+
+	topicPrefix string // claims of tasks whose topics start differently are lost
+}
+
+// OfTopics returns the claims of the tasks whose topics have a prefix.
+func (c *TaskClaims) OfTopics(prefix string) taskqueue.ClaimStore { return &TaskClaims{c.database, prefix} }
 
 const (
 	selectReady = `
@@ -125,34 +132,37 @@ func moveScanCursors(ctx context.Context, tx *transaction, allocations []taskque
 }
 
 const (
+	// hasLease is the condition that a task has the lease in a row of leaseSet.
+	hasLease = `tasks.id = v.id AND tasks.fence = v.fence AND SUBSTR(tasks.topic, 1, LENGTH(v.prefix)) = v.prefix`
+
 	completeTasks = `
-WITH v (id, fence) AS ({rows})
+WITH v (id, fence, prefix) AS ({rows})
 UPDATE tasks SET state = 'done', pos = NULL, due_at = NULL, tries = tasks.tries + 1, changed_at = {now}, ended_at = {now}
-FROM v WHERE tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed'
+FROM v WHERE ` + hasLease + ` AND tasks.state = 'claimed'
 RETURNING tasks.id, tasks.fence, tasks.topic, tasks.priority, (SELECT q.head FROM queues q WHERE q.topic = tasks.topic AND q.priority = tasks.priority)`
 
 	selectEnded = `
-WITH v (id, fence) AS ({rows})
-SELECT tasks.id, tasks.fence FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'done'`
+WITH v (id, fence, prefix) AS ({rows})
+SELECT tasks.id, tasks.fence FROM v JOIN tasks ON ` + hasLease + ` AND tasks.state = 'done'`
 
 	renewLeases = `
-WITH v (id, fence, lease) AS ({rows})
+WITH v (id, fence, prefix, lease) AS ({rows})
 UPDATE tasks SET due_at = {now} + v.lease, changed_at = {now}
-FROM v WHERE tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' RETURNING tasks.id, tasks.fence`
+FROM v WHERE ` + hasLease + ` AND tasks.state = 'claimed' RETURNING tasks.id, tasks.fence`
 
 	lockClaimed = `
-WITH v (id, fence) AS ({rows})
-SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' {lock}`
+WITH v (id, fence, prefix) AS ({rows})
+SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON ` + hasLease + ` AND tasks.state = 'claimed' {lock}`
 )
 
 // leaseSet maps each lease to whether a row has shown that it is still held.
 type leaseSet map[taskqueue.Lease]bool
 
 // pendingRows returns a row for each lease that was not found yet, with more values at its end.
-// The rows are in the order in which all transactions lock tasks.
+// The rows are in the order in which all transactions lock tasks. A text that is no id has none.
 func (s leaseSet) pendingRows(more ...any) (pendingRows [][]any) {
 	for lease, isHeld := range s {
-		if !isHeld {
+		if !isHeld && !isInvalidID(lease.ID) {
 			pendingRows = append(pendingRows, append([]any{lease.ID, lease.Fence}, more...))
 		}
 	}
@@ -185,13 +195,13 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]
 		moves := newQueueMoves()
 		var t taskqueue.Task
 		var head string
-		tx.bulk(ctx, completeTasks, held.pendingRows(), eachRow(func() {
+		tx.bulk(ctx, completeTasks, held.pendingRows(c.topicPrefix), eachRow(func() {
 			held[t.Lease()] = true
 			if head == t.ID {
 				moves.releaseHead(&t, false)
 			}
 		}, &t.ID, &t.Fence, &t.Topic, &t.Priority, &head))
-		tx.bulk(ctx, selectEnded, held.pendingRows(), held.markHeld())
+		tx.bulk(ctx, selectEnded, held.pendingRows(c.topicPrefix), held.markHeld())
 		moves.apply(ctx, tx)
 		return nil
 	})
@@ -201,42 +211,28 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]
 func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
 		tx.topics = append(tx.topics, "") // leases may end earlier
-		tx.bulk(ctx, renewLeases, held.pendingRows(lease.Milliseconds()), held.markHeld())
+		tx.bulk(ctx, renewLeases, held.pendingRows(c.topicPrefix, lease.Milliseconds()), held.markHeld())
 		return nil
 	})
 }
 
 // Fail implements taskqueue.ClaimStore.
 func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
-	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
+	attempts := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
 	for i := range failed {
-		causes[failed[i].Lease] = &failed[i]
-		leases = append(leases, failed[i].Lease)
+		if lease := failed[i].Lease; attempts[lease] == nil {
+			attempts[lease], leases = &failed[i], append(leases, lease)
+		}
 	}
-	return c.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
-		return t.RecordFailure(now, causes[t.Lease()])
-	})
-}
-
-// Return implements taskqueue.ClaimStore.
-func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	return c.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
-		t.ReturnToQueue()
-		return nil
-	})
-}
-
-// changeClaimed calls change for each task whose lease is held and saves the tasks. It
-// returns the leases that were lost.
-func (c *TaskClaims) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
 	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
 		tx.topics = append(tx.topics, "") // waits may start
 		_, err := changeLocked(ctx, tx, func(scan scanFunc) {
-			tx.bulk(ctx, lockClaimed, held.pendingRows(), scan)
+			tx.bulk(ctx, lockClaimed, held.pendingRows(c.topicPrefix), scan)
 		}, func(t *taskqueue.Task, now int64) error {
 			held[t.Lease()] = true
-			return change(t, now)
+			t.RecordFailure(now, attempts[t.Lease()])
+			return nil
 		})
 		return err
 	})

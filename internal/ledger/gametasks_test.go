@@ -2,33 +2,49 @@ package ledger
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"laststand/internal/taskqueue"
 )
 
-// GameTasks returns those of the tasks that belong to the game, each once.
-func TestGameTasksReturnsOnlyTasksOfTheGame(t *testing.T) {
+// The claims of some topics cannot renew, complete or fail the tasks of others, nor learn
+// that these are done.
+func TestClaimsOfTopicsReachNoOtherTasks(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
-		other := newTask("a", "theirs")
-		other.Game = "other"
-		accepted := q.enqueue(newTask("a", "mine"), newTask("b", "mine2"), other)
-		ids := []string{"nobody's"}
-		for _, a := range accepted {
-			ids = append(ids, a.ID, a.ID)
+		q.enqueue(newTask("a/mail", "mine"), newTask("a/mail", "second"), newTask("ab/mail", "theirs"), newTask("a", "short"))
+		tasks, foreign := map[string]taskqueue.Task{}, []taskqueue.Task{}
+		for _, task := range q.claim(10) {
+			if tasks[task.Key] = task; task.Topic != kind+"/a/mail" {
+				foreign = append(foreign, task)
+			}
 		}
-		tasks := must(q.Tasks.GameTasks(t.Context(), game, ids))(t)
-		if got := taskKeys(tasks); len(got) != 2 || !slices.Contains(got, "mine") || !slices.Contains(got, "mine2") || tasks[0].Payload != nil {
-			t.Errorf("%q, %+v", got, tasks)
+		claims := q.Claims.OfTopics(kind + "/a/")
+		calls := map[string]func(...taskqueue.Task) ([]taskqueue.Lease, error){
+			"renew":    func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) { return claims.Renew(t.Context(), taskLeases(tasks), time.Minute) },
+			"complete": func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) { return claims.Complete(t.Context(), taskLeases(tasks)) },
+			"fail":     func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) { return claims.Fail(t.Context(), failures(taskLeases(tasks), 0, true)) },
 		}
-		if tasks := must(q.Tasks.GameTasks(t.Context(), game, ids[:1]))(t); len(tasks) > 0 {
-			t.Errorf("nobody's id gives %q", taskKeys(tasks))
+		for name, call := range calls {
+			if lost := must(call(foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) || len(foreign) != 2 {
+				t.Errorf("%s of %v: %v are lost", name, taskKeys(foreign), lost)
+			}
 		}
-		for _, n := range []int{0, MaxNames + 1} {
-			if _, err := q.Tasks.GameTasks(t.Context(), game, make([]string, n)); err == nil {
-				t.Errorf("%d ids are taken", n)
+		for _, task := range foreign {
+			if after := must(q.Tasks.Task(t.Context(), task.ID))(t); !reflect.DeepEqual(after, task) {
+				t.Errorf("a task of others changed from %+v to %+v", task, after)
+			}
+		}
+		must(q.Claims.Complete(t.Context(), taskLeases(foreign)))(t)
+		if lost := must(calls["complete"](foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) {
+			t.Errorf("completed tasks of others: %v are lost", lost)
+		}
+		for name, task := range map[string]taskqueue.Task{"renew": tasks["mine"], "complete": tasks["mine"], "fail": tasks["second"]} {
+			if lost := must(calls[name](task))(t); len(lost) > 0 && name != "renew" {
+				t.Errorf("%s: the own lease of %s is lost", name, task.Key)
 			}
 		}
 	})
@@ -42,8 +58,9 @@ func TestATextThatIsNoIDMatchesNoTask(t *testing.T) {
 			if _, err := q.Tasks.Task(t.Context(), id); !errors.Is(err, taskqueue.ErrNotFound) {
 				t.Errorf("task %q: %v", id, err)
 			}
-			if tasks, err := q.Tasks.GameTasks(t.Context(), game, []string{id}); err != nil || len(tasks) > 0 {
-				t.Errorf("tasks of %q: %d, %v", id, len(tasks), err)
+			leases := []taskqueue.Lease{{ID: id, Fence: 1}}
+			if lost, err := q.Claims.Complete(t.Context(), leases); err != nil || !slices.Equal(lost, leases) {
+				t.Errorf("the lease of %q: %v lost, %v", id, lost, err)
 			}
 		}
 	})

@@ -129,7 +129,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 		Accounts: &Accounts{db, entries, newEmptiedBlocks(config.Registry)}, Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
 		Results: &Results{db, entries, config.PairDuelLimits, config.Retention}, Corrections: &Corrections{db, entries, reads.History},
 		OldMatches: &OldMatches{db, config.Retention}, Days: &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Banks: &QuestionBanks{db},
-		Tasks: &TaskStore{db}, Claims: &TaskClaims{db}, Maintenance: &TaskMaintenance{db}, Endpoints: &Endpoints{db}, Audit: &AuditLog{db},
+		Tasks: &TaskStore{db}, Claims: &TaskClaims{database: db}, Maintenance: &TaskMaintenance{db}, Endpoints: &Endpoints{db}, Audit: &AuditLog{db},
 	}
 }
 

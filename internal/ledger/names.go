@@ -16,7 +16,7 @@ type Names struct {
 	pageSize int // names per statement of NamesBetween and EachSkeleton
 }
 
-// MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
+// MaxNames limits the ids of one call of Nicknames or TeamNames.
 const MaxNames = 200
 
 const renamePlayer = `UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`

@@ -90,7 +90,6 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"snapshot":              {selectSums, []any{"g", "d", 1}},
 		"holders":               {selectHolders, []any{"g", "player", "p", 10}},
 		"holders' sums":         {selectSumsUpTo, []any{"g", "player", "p", 10}},
-		"tasks of ids":          {selectTasksByIDs, []any{"g", idList{"t", "u"}}},
 		"done tasks":            taskPage(taskqueue.Filter{State: taskqueue.StateDone}),
 		"keeping":               {lockMaintenance, nil},
 		"queues":                {strings.Replace(selectQueues, "{chosen}", "", 1), []any{"t", 1, 10}},

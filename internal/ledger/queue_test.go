@@ -166,6 +166,15 @@ func taskKeys(tasks []taskqueue.Task) (keys []string) {
 	return keys
 }
 
+// returnTasks returns tasks to their queues, as workers do when their process ends.
+func returnTasks(ctx context.Context, claims taskqueue.ClaimStore, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	var returned []taskqueue.FailedAttempt
+	for _, lease := range leases {
+		returned = append(returned, taskqueue.FailedAttempt{Lease: lease, Postponed: true})
+	}
+	return claims.Fail(ctx, returned)
+}
+
 func taskLeases(tasks []taskqueue.Task) (leases []taskqueue.Lease) {
 	for _, t := range tasks {
 		leases = append(leases, t.Lease())
@@ -250,7 +259,7 @@ func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
 		for name, held := range map[string]bool{
 			"complete": q.complete(late), "fail": q.fail(late, 0, true),
 			"renew":  q.hasLease(q.Claims.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)),
-			"return": q.hasLease(q.Claims.Return(t.Context(), taskLeases([]taskqueue.Task{late}))),
+			"return": q.hasLease(returnTasks(t.Context(), q.Claims, taskLeases([]taskqueue.Task{late}))),
 		} {
 			if held {
 				t.Errorf("%s: the old lease was still held", name)
@@ -303,7 +312,7 @@ func TestAPermanentFailureIsDeadAndAReturnedTaskWaits(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "k"))
 		task := q.claimOne("k")
-		if !q.hasLease(q.Claims.Return(t.Context(), taskLeases([]taskqueue.Task{task}))) {
+		if !q.hasLease(returnTasks(t.Context(), q.Claims, taskLeases([]taskqueue.Task{task}))) {
 			t.Error("the lease was not held")
 		}
 		again := q.claimOne("k")

@@ -167,7 +167,7 @@ func TestQueueSleeper(t *testing.T) {
 	for _, end := range []func() ([]taskqueue.Lease, error){
 		func() ([]taskqueue.Lease, error) { return l.Claims.Renew(t.Context(), leases, time.Hour) },
 		func() ([]taskqueue.Lease, error) { return l.Claims.Complete(t.Context(), leases) },
-		func() ([]taskqueue.Lease, error) { return l.Claims.Return(t.Context(), leases) },
+		func() ([]taskqueue.Lease, error) { return returnTasks(t.Context(), l.Claims, leases) },
 		func() ([]taskqueue.Lease, error) { return l.Claims.Fail(t.Context(), failures(leases, 0, true)) },
 	} {
 		fmt.Println("lost", len(must(end())(t)))

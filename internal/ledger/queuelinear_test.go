@@ -217,7 +217,7 @@ func (c *queueClients) endAttempt(l *Ledger) {
 		lost, err = l.Claims.Renew(ctx, leases, lease)
 		did = func(of taskqueue.Lease) operation { return didRenew{of, now + lease.Milliseconds()} }
 	case 2:
-		lost, err = l.Claims.Return(ctx, leases)
+		lost, err = returnTasks(ctx, l.Claims, leases)
 		did = func(of taskqueue.Lease) operation { return didReturn{of} }
 	case 3, 4:
 		wait, final := time.Duration(rand.Int64N(int64(lease))), rand.IntN(4) == 0

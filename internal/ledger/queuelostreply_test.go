@@ -201,7 +201,7 @@ var cutCalls = map[string]cutCall{
 	"return": {
 		bring: (*queueFixture).claimOf, was: taskqueue.StateClaimed, is: taskqueue.StateWaiting, rings: true,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
-			return heldOne(l.Claims.Return(ctx, []taskqueue.Lease{t.Lease()}))
+			return heldOne(returnTasks(ctx, l.Claims, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"discard": {

@@ -118,18 +118,24 @@ func (h *queueHistory) runStep(rt *rapid.T) {
 	case "fail":
 		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
 		h.fail(rt, attempt, func(t *taskqueue.Task) {
-			if t.Retry(h.m.now, errCause, attempt.Wait); attempt.Final {
-				t.State, t.DueAt = taskqueue.StateDead, 0
+			before := *t
+			_ = t.Fail(h.m.now, errCause)
+			if !attempt.Final && before.Tries+1 < before.MaxTries {
+				t.State, t.DueAt = taskqueue.StateLater, h.m.now+attempt.Wait.Milliseconds()
 			}
 		})
 	case "postpone":
 		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Postponed: true}
-		h.fail(rt, attempt, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.StateLater, h.m.now+attempt.Wait.Milliseconds() })
+		h.fail(rt, attempt, func(t *taskqueue.Task) {
+			if t.Postpone(h.m.now, attempt.Wait); attempt.Wait == 0 {
+				t.ReturnToQueue()
+			}
+		})
 	case "renew":
 		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Claims.Renew(ctx, leases, lease) },
 			func(t *taskqueue.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
 	case "return":
-		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Claims.Return(ctx, leases) }, (*taskqueue.Task).ReturnToQueue)
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return returnTasks(ctx, h.q.Claims, leases) }, (*taskqueue.Task).ReturnToQueue)
 	case "pass":
 		d := rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, lease, 3 * 24 * time.Hour}).Draw(rt, "pass")
 		h.q.advanceClock(d)

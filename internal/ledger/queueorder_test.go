@@ -40,7 +40,7 @@ func TestAnOrderedQueueRunsOneTaskAtATime(t *testing.T) {
 		q.advanceClock(lease) // its worker dies
 		q.maintain()
 		head = q.claimOne("1")
-		q.hasLease(q.Claims.Return(t.Context(), taskLeases([]taskqueue.Task{head})))
+		q.hasLease(returnTasks(t.Context(), q.Claims, taskLeases([]taskqueue.Task{head})))
 		head = q.claimOne("1")
 		q.woken = nil
 		q.complete(head)
@@ -96,7 +96,7 @@ func TestADiscardedHeadReleasesItsQueue(t *testing.T) {
 			"claimed": func(taskqueue.Task) {},
 			"later":   func(head taskqueue.Task) { q.fail(head, time.Hour, false) },
 			"again": func(head taskqueue.Task) {
-				q.hasLease(q.Claims.Return(t.Context(), taskLeases([]taskqueue.Task{head})))
+				q.hasLease(returnTasks(t.Context(), q.Claims, taskLeases([]taskqueue.Task{head})))
 			},
 		} {
 			q.enqueue(orderedTask(taskqueue.Ordered, "1"+name, 3), orderedTask(taskqueue.Ordered, "2"+name, 3))

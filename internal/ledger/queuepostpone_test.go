@@ -100,7 +100,7 @@ func (q *queueFixture) wantLost(when string, task taskqueue.Task) {
 	for attempt, held := range map[string]bool{
 		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
 		"renew":  q.hasLease(q.Claims.Renew(q.t.Context(), taskLeases([]taskqueue.Task{task}), lease)),
-		"return": q.hasLease(q.Claims.Return(q.t.Context(), taskLeases([]taskqueue.Task{task}))),
+		"return": q.hasLease(returnTasks(q.t.Context(), q.Claims, taskLeases([]taskqueue.Task{task}))),
 	} {
 		if held {
 			q.t.Errorf("%s: %s: the lease held", when, attempt)

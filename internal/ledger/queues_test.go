@@ -167,7 +167,7 @@ func TestMaintenanceIsNotifiedOfWaitsAndLeases(t *testing.T) {
 		rang("complete", false)
 		q.fail(tasks[1], time.Minute, false)
 		rang("fail", true)
-		q.hasLease(q.Claims.Return(t.Context(), taskLeases(tasks[2:])))
+		q.hasLease(returnTasks(t.Context(), q.Claims, taskLeases(tasks[2:])))
 		rang("return", true)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"laststand/internal/taskqueue"
@@ -18,10 +17,9 @@ const (
     tasks.id, tasks.game, tasks.topic, tasks.key, tasks.priority, tasks.ordering, tasks.state, COALESCE(tasks.pos, 0), tasks.fence, COALESCE(tasks.due_at, 0),
     tasks.tries, tasks.max_tries, tasks.errors, tasks.created_at, tasks.changed_at`
 
-	selectTask       = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
-	selectTasksByIDs = `SELECT ` + taskColumns + `, '' FROM {ids} tasks WHERE tasks.game = $1 AND tasks.id {listed}`
-	selectTasks      = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
-	lockTask         = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
+	selectTask  = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
+	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
+	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
 // TaskStore adds, changes and lists tasks.
@@ -42,21 +40,6 @@ func (s *TaskStore) Task(ctx context.Context, id string) (taskqueue.Task, error)
 	}
 	err = row.decode()
 	return row.Task, err
-}
-
-// GameTasks returns the tasks with these ids that belong to the game, without payloads. It
-// accepts 1 to MaxNames ids.
-func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) (tasks []taskqueue.Task, err error) {
-	if len(ids) == 0 || len(ids) > MaxNames {
-		return nil, fmt.Errorf("ledger: tasks of %d ids: use 1 to %d ids", len(ids), MaxNames)
-	}
-	ids = slices.DeleteFunc(slices.Clone(ids), isInvalidID)
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	slices.Sort(ids)
-	err = s.each(ctx, appendTask(&tasks), selectTasksByIDs, game, s.idList(slices.Compact(ids)))
-	return tasks, err
 }
 
 // Tasks returns up to limit (at least 1) tasks that match a filter, without payloads.

@@ -15,9 +15,8 @@ type attempt struct {
 	task       Task
 	ctx        context.Context //nolint:containedctx // context of this run of the handler only
 	cancel     context.CancelFunc
-	err        error // of the handler
-	isReturned bool  // the handler was cancelled because the process ends
-	isReported bool  // the store knows how the attempt ended
+	failed     FailedAttempt // how the handler failed; without Err it succeeded
+	isReported bool          // the store knows how the attempt ended
 }
 
 // runAttempt runs the handler, and reports to the store how the attempt ended. If the
@@ -25,9 +24,8 @@ type attempt struct {
 // the lease ends instead.
 func (p *pool) runAttempt(attemptsCtx context.Context, a *attempt) {
 	startedAt := time.Now()
-	a.err = p.runHandler(a)
+	a.failed = p.failedAttempt(&a.task, p.runHandler(a), attemptsCtx)
 	a.cancel()
-	a.isReturned = attemptsCtx.Err() != nil && errors.Is(a.err, context.Canceled)
 	p.workers.metrics.attemptSeconds.WithLabelValues(p.Kind).Observe(time.Since(startedAt).Seconds())
 	for {
 		isLastTry := attemptsCtx.Err() != nil
@@ -47,31 +45,49 @@ func (p *pool) runAttempt(attemptsCtx context.Context, a *attempt) {
 func (p *pool) runHandler(a *attempt) (err error) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
-			err = handlerError{error: fmt.Errorf("the handler panicked: %v", panicValue), reason: reasonPanic}
+			err = handlerError{fmt.Errorf("the handler panicked: %v", panicValue), FailedAttempt{reason: reasonPanic}}
 		}
 	}()
 	return p.Handle(a.ctx, a.task)
 }
 
+// failedAttempt makes a FailedAttempt of the error of a handler. The task of a handler that was
+// cancelled because the process ends returns to its queue.
+func (p *pool) failedAttempt(task *Task, err error, attemptsCtx context.Context) (failed FailedAttempt) {
+	special, isSpecial := errors.AsType[handlerError](err)
+	switch {
+	case attemptsCtx.Err() != nil && errors.Is(err, context.Canceled):
+		failed = FailedAttempt{Postponed: true, reason: reasonReturned}
+	case isSpecial:
+		failed = special.attempt
+	}
+	if failed.Lease, failed.Err = task.Lease(), err; !failed.Postponed {
+		failed.Backoff = p.Backoff
+	}
+	return failed
+}
+
 // report reports to the store how attempts ended: one call for all that ended in the same
 // way. It ends those that the store knows now. The store decides whose lease is lost.
 func (p *pool) report(ctx context.Context, attempts []*attempt) error {
-	var succeeded, returned, failed []*attempt
+	var succeeded, failed []*attempt
 	var failures []FailedAttempt
 	for _, a := range attempts {
-		switch {
-		case a.err == nil:
+		if a.failed.Err == nil {
 			succeeded = append(succeeded, a)
-		case a.isReturned:
-			returned = append(returned, a)
-		default:
-			failed, failures = append(failed, a), append(failures, p.Backoff.failedAttempt(&a.task, a.err))
+		} else {
+			failed, failures = append(failed, a), append(failures, a.failed)
 		}
 	}
 	store := p.workers.Store
 	p.reportGroup(ctx, "complete", succeeded, store.Complete)
-	p.reportGroup(ctx, "return", returned, store.Return)
-	p.reportGroup(ctx, "fail", failed, func(ctx context.Context, _ []Lease) ([]Lease, error) { return store.Fail(ctx, failures) })
+	p.reportGroup(ctx, "fail", failed, func(ctx context.Context, _ []Lease) (lost []Lease, err error) {
+		lost, err = store.Fail(ctx, failures)
+		for i, a := range failed {
+			a.failed.isDead = failures[i].isDead
+		}
+		return lost, err
+	})
 	return nil
 }
 
@@ -110,20 +126,18 @@ func (p *pool) endAttempts(attempts []*attempt, lost []Lease) {
 
 // count counts an ended attempt, and logs a dead task. The caller holds mu.
 func (p *pool) count(a *attempt, isLost bool) {
-	metrics, reason := p.workers.metrics, failureReason(a.err)
-	switch failure := p.Backoff.failedAttempt(&a.task, a.err); {
+	metrics, reason := p.workers.metrics, a.failed.metricReason()
+	switch {
 	case isLost:
 		reason = reasonLost
-	case a.err == nil:
+	case a.failed.Err == nil:
 		metrics.completed.WithLabelValues(p.Kind).Inc()
 		return
-	case a.isReturned:
-		reason = reasonReturned
-	case failure.makesDead(&a.task):
+	case a.failed.isDead:
 		metrics.dead.WithLabelValues(p.Kind).Inc()
 		p.deadLog.Do(func() { // one cause often makes all tasks of a kind dead
 			p.workers.Logger.Error("task is dead; further dead tasks of its kind are not logged for a minute; see `server tasks list`",
-				"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.err)
+				"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.failed.Err)
 		})
 	}
 	metrics.failures.WithLabelValues(p.Kind, reason).Inc()

@@ -1,6 +1,7 @@
 package taskqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,18 +18,22 @@ const (
 // errLeaseEnded is the stored error of an attempt whose lease ended.
 var errLeaseEnded = errors.New("the lease ended before the attempt: the worker died, hung or lost its connection")
 
-// RecordFailure records a failed attempt as its worker reported it; now is in
-// epoch ms. It returns ErrDone if another worker has completed the task.
-func (t *Task) RecordFailure(now int64, attempt *FailedAttempt) error {
-	switch {
-	case attempt.Postponed:
-		t.Postpone(now, attempt.Wait)
-	case attempt.Final:
-		return t.Fail(now, attempt.Err)
-	default:
-		t.Retry(now, attempt.Err, attempt.Wait)
+// RecordFailure records a failed attempt as its worker reported it; now is in epoch ms. The task
+// returns to its queue after the wait, or becomes dead after its last attempt.
+func (t *Task) RecordFailure(now int64, attempt *FailedAttempt) {
+	wait := cmp.Or(attempt.Wait, attempt.Backoff.randomWait(t.Tries+1))
+	if !attempt.Postponed {
+		t.addError(now, attempt.Err)
 	}
-	return nil
+	switch {
+	case attempt.Final || !attempt.Postponed && t.Tries >= t.MaxTries:
+		t.State, t.DueAt = StateDead, 0
+	case attempt.Postponed && wait == 0:
+		t.ReturnToQueue()
+	default:
+		t.Postpone(now, wait)
+	}
+	attempt.isDead = t.State == StateDead
 }
 
 // Fail records a failed attempt and makes the task dead. It returns ErrDone if
@@ -40,14 +45,6 @@ func (t *Task) Fail(now int64, cause error) error {
 	t.addError(now, cause)
 	t.State, t.DueAt = StateDead, 0
 	return nil
-}
-
-// Retry records a failed attempt. The task returns to its queue after the wait.
-// If this was its last attempt, the task becomes dead instead.
-func (t *Task) Retry(now int64, cause error, wait time.Duration) {
-	t.addError(now, cause)
-	t.Postpone(now, wait)
-	t.endAfterLastTry()
 }
 
 // Postpone makes the task return to its queue after a wait. The attempt does
@@ -64,15 +61,9 @@ func (t *Task) HandleDue(now int64) {
 	leaseEnded := t.State == StateClaimed
 	t.ReturnToQueue()
 	if leaseEnded {
-		t.addError(now, errLeaseEnded)
-		t.endAfterLastTry()
-	}
-}
-
-// endAfterLastTry makes the task dead if it has no attempts left.
-func (t *Task) endAfterLastTry() {
-	if t.Tries >= t.MaxTries {
-		t.State, t.DueAt = StateDead, 0
+		if t.addError(now, errLeaseEnded); t.Tries >= t.MaxTries {
+			t.State = StateDead
+		}
 	}
 }
 

@@ -1,9 +1,7 @@
 package taskqueue
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -13,9 +11,26 @@ type FailedAttempt struct {
 	Lease
 
 	Err       error
-	Wait      time.Duration // before the next attempt
-	Final     bool          // the task becomes dead now
-	Postponed bool          // the worker made no attempt, so that it does not count
+	Wait      time.Duration // before the next attempt; 0: a random time, which Backoff limits
+	Backoff   Backoff
+	Final     bool // the task becomes dead now
+	Postponed bool // the worker made no attempt, so that it does not count; without a wait the task returns to its queue now
+
+	reason string // a reason that the other fields do not show; "": none
+	isDead bool   // RecordFailure made the task dead
+}
+
+// metricReason returns the reason of the failure as metrics name it.
+func (f *FailedAttempt) metricReason() string {
+	switch {
+	case f.reason != "":
+		return f.reason
+	case f.Postponed:
+		return reasonPostponed
+	case f.Final:
+		return reasonPermanent
+	}
+	return reasonError
 }
 
 // ClaimStore hands out tasks to workers and records how attempts ended. Its
@@ -31,55 +46,27 @@ type ClaimStore interface {
 	Renew(ctx context.Context, leases []Lease, lease time.Duration) (lost []Lease, err error)
 	// Complete makes tasks done.
 	Complete(ctx context.Context, leases []Lease) (lost []Lease, err error)
-	// Fail delays tasks until their next attempt. It makes them dead after
-	// their last attempt.
+	// Fail calls RecordFailure for tasks. Of two reports of a lease the first counts.
 	Fail(ctx context.Context, failed []FailedAttempt) (lost []Lease, err error)
-	// Return returns tasks to their queues. The attempts do not count.
-	Return(ctx context.Context, leases []Lease) (lost []Lease, err error)
 }
 
 // handlerError is the error of a handler that ends its attempt in another way than with a retry.
 type handlerError struct {
 	error
-	reason string        // reasonPermanent, reasonPostponed or reasonPanic
-	wait   time.Duration // of reasonPostponed
+	attempt FailedAttempt
 }
 
 func (e handlerError) Unwrap() error { return e.error }
 
 // Permanent wraps the error of a handler. It makes the task dead without
 // further attempts.
-func Permanent(cause error) error { return handlerError{error: cause, reason: reasonPermanent} }
+func Permanent(cause error) error { return handlerError{cause, FailedAttempt{Final: true}} }
 
 // Postpone wraps the error of a handler that made no attempt, for example
 // because it knows that the receiver refuses calls now. The attempt does not
 // count, and the task returns to its queue after the wait.
 func Postpone(cause error, wait time.Duration) error {
-	return handlerError{cause, reasonPostponed, wait}
-}
-
-// failureReason returns the reason of the error of a handler, as metrics name it.
-func failureReason(cause error) string {
-	special, _ := errors.AsType[handlerError](cause)
-	return cmp.Or(special.reason, reasonError)
-}
-
-// failedAttempt makes a FailedAttempt of the error of a handler.
-func (b Backoff) failedAttempt(task *Task, cause error) FailedAttempt {
-	attempt := FailedAttempt{Lease: task.Lease(), Err: cause, Wait: b.randomWait(task.Tries + 1)}
-	switch special, _ := errors.AsType[handlerError](cause); special.reason {
-	case reasonPostponed:
-		attempt.Wait, attempt.Postponed = special.wait, true
-	case reasonPermanent:
-		attempt.Final = true
-	}
-	return attempt
-}
-
-// makesDead returns true if the attempt makes a task dead. The parameter task is the task before
-// the attempt.
-func (f *FailedAttempt) makesDead(task *Task) bool {
-	return !f.Postponed && (f.Final || task.Tries+1 >= task.MaxTries)
+	return handlerError{cause, FailedAttempt{Postponed: true, Wait: wait}}
 }
 
 // Backoff limits the waits between the attempts of a task. The limit doubles

@@ -145,18 +145,14 @@ func (m *tenantMetrics) countEnqueued(accepted []Accepted) {
 	}
 }
 
-// recordFailure counts a failed attempt. The parameter task is the task before
-// this attempt was recorded.
-func (m *tenantMetrics) recordFailure(attempt FailedAttempt, task Task) {
-	reason := reasonError
-	switch {
-	case attempt.Postponed:
-		reason = reasonPostponed
-	case attempt.Final:
-		reason = reasonPermanent
-	}
-	m.failures.WithLabelValues(reason).Inc()
-	if attempt.makesDead(&task) {
+// countFailure counts a failed attempt that the store has recorded.
+func (m *tenantMetrics) countFailure(attempt *FailedAttempt) {
+	m.failures.WithLabelValues(attempt.metricReason()).Inc()
+	if attempt.isDead {
 		m.dead.Inc()
 	}
+}
+
+func (m *tenantMetrics) countLost(lost []Lease) {
+	m.failures.WithLabelValues(reasonLost).Add(float64(len(lost)))
 }

@@ -16,49 +16,61 @@ import (
 // Notifier wakes the workers of a process when there may be a task for them.
 // Its zero value is ready to use. It is safe for concurrent use.
 type Notifier struct {
-	mu          sync.Mutex
-	subscribers map[string][]chan struct{} // by kind; those under "" are woken for every kind
+	mu            sync.Mutex
+	subscriptions map[string]*subscription // by kind; that of "" is notified of every kind
 }
 
-// Notify wakes the subscribers of a topic's kind, and those of every kind. It
+// subscription is the channel that the subscribers of a kind share.
+type subscription struct {
+	notified    chan struct{}
+	subscribers int
+}
+
+// Notify wakes a subscriber of a topic's kind, and one of every kind. It
 // never blocks.
 func (n *Notifier) Notify(topic string) { n.notifyKinds("", Kind(topic)) }
 
-// notifyKinds wakes only the subscribers of the given kinds. Without kinds it wakes all.
+// notifyKinds notifies only of the given kinds. Without kinds it notifies of all.
 func (n *Notifier) notifyKinds(kinds ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(kinds) == 0 {
-		kinds = slices.Collect(maps.Keys(n.subscribers))
+		kinds = slices.Collect(maps.Keys(n.subscriptions))
 	}
 	for _, kind := range kinds {
-		for _, subscriber := range n.subscribers[kind] {
-			timer.Wake(subscriber)
+		if s := n.subscriptions[kind]; s != nil {
+			timer.Wake(s.notified)
 		}
 	}
 }
 
 // Subscribe returns a channel that gets a value after a notification for the
-// kind. Notifications before the next read share one value. The kind "" means
-// every kind. The caller may also wake the channel.
+// kind. Notifications before the next read share one value. The subscribers of a
+// kind share the channel, so a notification wakes one of them, which may wake the
+// channel again. The kind "" means every kind.
 func (n *Notifier) Subscribe(kind string) chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.subscribers == nil {
-		n.subscribers = map[string][]chan struct{}{}
+	if n.subscriptions == nil {
+		n.subscriptions = map[string]*subscription{}
 	}
-	subscriber := make(chan struct{}, 1)
-	n.subscribers[kind] = append(n.subscribers[kind], subscriber)
-	return subscriber
+	s := n.subscriptions[kind]
+	if s == nil {
+		s = &subscription{notified: make(chan struct{}, 1)}
+		n.subscriptions[kind] = s
+	}
+	s.subscribers++
+	return s.notified
 }
 
-// unsubscribe ends the subscription of a channel.
-func (n *Notifier) unsubscribe(kind string, subscriber chan struct{}) {
+// unsubscribe ends one subscription of a kind.
+func (n *Notifier) unsubscribe(kind string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.subscribers[kind] = slices.DeleteFunc(n.subscribers[kind], func(c chan struct{}) bool { return c == subscriber })
-	if len(n.subscribers[kind]) == 0 {
-		delete(n.subscribers, kind)
+	if s := n.subscriptions[kind]; s.subscribers > 1 {
+		s.subscribers--
+	} else {
+		delete(n.subscriptions, kind)
 	}
 }
 

@@ -89,12 +89,8 @@ func (s *memoryQueue) Fail(_ context.Context, failed []FailedAttempt) ([]Lease, 
 		leases = append(leases, attempt.Lease)
 	}
 	return s.changeLeased("fail", leases, func(i int, task *Task) {
-		_ = task.RecordFailure(time.Now().UnixMilli(), &failed[i])
+		task.RecordFailure(time.Now().UnixMilli(), &failed[i])
 	})
-}
-
-func (s *memoryQueue) Return(_ context.Context, leases []Lease) ([]Lease, error) {
-	return s.changeLeased("return", leases, func(_ int, task *Task) { task.ReturnToQueue() })
 }
 
 func (s *memoryQueue) Enqueue(_ context.Context, tasks []NewTask) (accepted []Accepted, err error) {

@@ -35,15 +35,12 @@ type TenantStore interface {
 	Enqueuer
 	// Task returns a task, or ErrNotFound.
 	Task(ctx context.Context, id string) (Task, error)
-	// GameTasks returns the tasks with these ids, without payloads. It leaves out
-	// tasks that do not belong to the game.
-	GameTasks(ctx context.Context, game string, ids []string) ([]Task, error)
 }
 
 // TenantConfig configures a TenantQueue.
 type TenantConfig struct {
 	Store    TenantStore
-	Claims   ClaimStore // of the same tasks
+	Claims   func(topicPrefix string) ClaimStore // of those of the same tasks whose topics have the prefix; the leases of others are lost
 	Notifier *Notifier
 	Registry prometheus.Registerer // nil: not measured
 }
@@ -53,7 +50,7 @@ type TenantConfig struct {
 // use.
 type TenantQueue struct {
 	store   TenantStore
-	claims  ClaimStore
+	claims  func(topicPrefix string) ClaimStore
 	batcher *Batcher
 	polls   *polls
 	backoff Backoff
@@ -68,7 +65,7 @@ func NewTenantQueue(c TenantConfig) *TenantQueue {
 	metrics := newTenantMetrics(c.Registry)
 	return &TenantQueue{
 		store: c.Store, claims: c.Claims, batcher: NewBatcher(c.Store), metrics: metrics,
-		polls:   &polls{notifier: c.Notifier, gauge: metrics.waiting, perGame: map[string]int{}, byKind: map[string]*kindPolls{}},
+		polls:   &polls{notifier: c.Notifier, gauge: metrics.waiting, perGame: map[string]int{}},
 		backoff: Backoff{First: time.Second, Max: 10 * time.Minute},
 		closed:  make(chan struct{}),
 	}
@@ -128,9 +125,10 @@ func (q *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask)
 		}
 		storedTasks[i] = task
 	}
-	accepted := make([]Accepted, 1)
+	var accepted []Accepted
 	var err error
 	if len(tasks) == 1 { // shares a commit with single tasks of other calls
+		accepted = make([]Accepted, 1)
 		accepted[0], err = q.batcher.Enqueue(ctx, storedTasks[0])
 	} else {
 		accepted, err = q.store.Enqueue(ctx, storedTasks)

@@ -67,15 +67,59 @@ func (s *fakeTenantStore) Task(_ context.Context, id string) (Task, error) {
 	return Task{}, cmp.Or(err, ErrNotFound)
 }
 
-func (s *fakeTenantStore) GameTasks(_ context.Context, game string, ids []string) (found []Task, err error) {
-	unlock, err := s.lockForCall("tasks")
-	defer unlock()
-	for _, task := range s.tasks {
-		if err == nil && task.Game == game && slices.Contains(ids, task.ID) {
-			found = append(found, *task)
+// claims returns the store of the tasks whose topics have the prefix.
+func (s *fakeTenantStore) claims(topicPrefix string) ClaimStore { return &ownedTasks{s, topicPrefix} }
+
+type ownedTasks struct {
+	*fakeTenantStore
+
+	topicPrefix string
+}
+
+// isForeign reports whether another owner has the task of a lease.
+func (s *ownedTasks) isForeign(lease Lease) bool {
+	task, err := s.Task(context.Background(), lease.ID)
+	return err != nil || !strings.HasPrefix(task.Topic, s.topicPrefix)
+}
+
+func (s *ownedTasks) split(leases []Lease) (own, foreign []Lease) {
+	for _, lease := range leases {
+		if s.isForeign(lease) {
+			foreign = append(foreign, lease)
+		} else {
+			own = append(own, lease)
 		}
 	}
-	return found, err
+	return own, foreign
+}
+
+func (s *ownedTasks) Renew(ctx context.Context, leases []Lease, lease time.Duration) ([]Lease, error) {
+	own, foreign := s.split(leases)
+	lost, err := s.fakeTenantStore.Renew(ctx, own, lease)
+	return append(foreign, lost...), err
+}
+
+func (s *ownedTasks) Complete(ctx context.Context, leases []Lease) ([]Lease, error) {
+	own, foreign := s.split(leases)
+	lost, err := s.fakeTenantStore.Complete(ctx, own)
+	return append(foreign, lost...), err
+}
+
+func (s *ownedTasks) Fail(ctx context.Context, failed []FailedAttempt) (lost []Lease, err error) {
+	done := map[Lease]bool{}
+	for i := range failed {
+		switch lease := failed[i].Lease; {
+		case done[lease]:
+			continue
+		case s.isForeign(lease):
+			lost = append(lost, lease)
+		default:
+			alsoLost, failErr := s.fakeTenantStore.Fail(ctx, failed[i:i+1])
+			lost, err = append(lost, alsoLost...), cmp.Or(err, failErr)
+		}
+		done[failed[i].Lease] = true
+	}
+	return lost, err
 }
 
 // testTenantQueue is a TenantQueue of one test, with an empty store.
@@ -91,7 +135,7 @@ func newTestTenantQueue(t *testing.T) *testTenantQueue {
 	t.Helper()
 	queue := &testTenantQueue{t: t, store: &fakeTenantStore{memoryQueue: newMemoryQueue(0)}, registry: prometheus.NewRegistry()}
 	queue.store.notifier = &Notifier{}
-	queue.TenantQueue = NewTenantQueue(TenantConfig{Store: queue.store, Claims: queue.store, Notifier: queue.store.notifier, Registry: queue.registry})
+	queue.TenantQueue = NewTenantQueue(TenantConfig{Store: queue.store, Claims: queue.store.claims, Notifier: queue.store.notifier, Registry: queue.registry})
 	return queue
 }
 

@@ -72,7 +72,7 @@ func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]T
 }
 
 func (q *TenantQueue) claimOnce(ctx context.Context, game string, request Poll) ([]Task, error) {
-	tasks, err := q.claims.Claim(ctx, storedTopic(game, request.Kind), request.Max, request.Lease)
+	tasks, err := q.claims("").Claim(ctx, storedTopic(game, request.Kind), request.Max, request.Lease)
 	if len(tasks) == 0 {
 		return nil, err
 	}
@@ -92,14 +92,14 @@ func (q *TenantQueue) claimOnce(ctx context.Context, game string, request Poll) 
 func (q *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	leases := make([]Lease, len(tasks))
+	returned := make([]FailedAttempt, len(tasks))
 	for i := range tasks {
-		leases[i] = tasks[i].Lease()
+		returned[i] = FailedAttempt{Lease: tasks[i].Lease(), Postponed: true}
 	}
-	lost, err := q.claims.Return(ctx, leases)
-	reason, count := reasonReturned, len(leases)-len(lost)
+	lost, err := q.claims("").Fail(ctx, returned)
+	reason, count := reasonReturned, len(tasks)-len(lost)
 	if err != nil {
-		reason, count = reasonStore, len(leases)
+		reason, count = reasonStore, len(tasks)
 	}
 	q.metrics.failures.WithLabelValues(reason).Add(float64(count))
 }
@@ -109,24 +109,16 @@ const (
 	maxWaitingPerGame = 250  // polls of one game that wait at a node
 )
 
-// polls are the waiting polls of a node. The polls of a kind share one channel,
-// so that a notification wakes only one of them. That poll claims. If it found
-// tasks or could not claim, it wakes the next one. A lost notification delays a task until
-// the next poll of its kind.
+// polls count the waiting polls of a node. A notification of a kind wakes only one of them.
+// That poll claims. If it found tasks or could not claim, it wakes the next one. A lost
+// notification delays a task until the next poll of its kind.
 type polls struct {
 	notifier *Notifier
 	gauge    prometheus.Gauge
 
 	mu      sync.Mutex
-	waiting int                   // waiting polls of all games
-	perGame map[string]int        // number of waiting polls by game
-	byKind  map[string]*kindPolls // by stored kind
-}
-
-// kindPolls are the waiting polls of a kind.
-type kindPolls struct {
-	notified chan struct{} // a value wakes one poll
-	waiting  int           // how many polls wait; the mutex of polls guards it
+	waiting int            // waiting polls of all games
+	perGame map[string]int // number of waiting polls by game
 }
 
 // register registers a poll of a stored kind that will wait for notified, until unregister.
@@ -140,28 +132,19 @@ func (p *polls) register(game, kind string) (notified chan struct{}, unregister 
 	case p.waiting >= maxWaitingPolls:
 		return nil, nil, limitNode
 	}
-	group := p.byKind[kind]
-	if group == nil {
-		group = &kindPolls{notified: p.notifier.Subscribe(kind)}
-		p.byKind[kind] = group
-	}
-	p.add(game, group, 1)
-	return group.notified, func() {
+	p.add(game, 1)
+	return p.notifier.Subscribe(kind), func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.add(game, group, -1); p.perGame[game] == 0 {
+		if p.add(game, -1); p.perGame[game] == 0 {
 			delete(p.perGame, game)
 		}
-		if group.waiting == 0 {
-			delete(p.byKind, kind)
-			p.notifier.unsubscribe(kind, group.notified)
-		}
+		p.notifier.unsubscribe(kind)
 	}, ""
 }
 
 // add adds n to the numbers of waiting polls. The caller holds mu.
-func (p *polls) add(game string, group *kindPolls, n int) {
-	group.waiting += n
+func (p *polls) add(game string, n int) {
 	p.perGame[game] += n
 	p.waiting += n
 	p.gauge.Set(float64(p.waiting))

@@ -87,8 +87,8 @@ func TestANotificationWakesOnePoll(t *testing.T) {
 		polls.Wait()
 		queue.wantMetric("polls", "", 0)
 		queue.wantMetric("claims_total", "", 3)
-		if queue.store.notifier.subscribers != nil && len(queue.store.notifier.subscribers)+len(queue.polls.byKind)+len(queue.polls.perGame) > 0 {
-			t.Errorf("after all polls have ended, these remain: %v, %v, %v", queue.store.notifier.subscribers, queue.polls.byKind, queue.polls.perGame)
+		if len(queue.store.notifier.subscriptions)+len(queue.polls.perGame) > 0 {
+			t.Errorf("after all polls have ended, these remain: %v, %v", queue.store.notifier.subscriptions, queue.polls.perGame)
 		}
 	})
 }

@@ -284,7 +284,7 @@ func TestAnInterruptedAttemptIsReturned(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		stopped = env
 	})
-	if task := *stopped.tasks[0]; task.State != taskqueue.StateWaiting || len(stopped.failed) > 0 || stopped.registry.endpoints()[0].status().Error != "" {
+	if task := *stopped.tasks[0]; task.State != taskqueue.StateWaiting || task.Tries > 0 || len(task.Errors) > 0 || stopped.registry.endpoints()[0].status().Error != "" {
 		t.Errorf("the task is %+v", task)
 	}
 }

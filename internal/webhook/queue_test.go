@@ -72,18 +72,13 @@ func (q *queue) Complete(_ context.Context, leases []taskqueue.Lease) ([]taskque
 	return nil, nil
 }
 
-func (q *queue) Return(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	q.changeLeased(leases, (*taskqueue.Task).ReturnToQueue)
-	return nil, nil
-}
-
 func (q *queue) Fail(_ context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	now := time.Now().UnixMilli()
 	for _, attempt := range failed {
 		q.changeLeased([]taskqueue.Lease{attempt.Lease}, func(t *taskqueue.Task) {
 			q.failed[t.Key] = append(q.failed[t.Key], attempt)
-			_ = t.RecordFailure(now, &attempt)
-			time.AfterFunc(attempt.Wait, func() { q.notifier.Notify(t.Topic) })
+			t.RecordFailure(now, &attempt)
+			time.AfterFunc(time.Until(time.UnixMilli(t.DueAt)), func() { q.notifier.Notify(t.Topic) })
 		})
 	}
 	return nil, nil
