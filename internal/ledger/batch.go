@@ -1,12 +1,11 @@
 package ledger
 
 import (
-	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,138 +13,90 @@ import (
 	"laststand/internal/settle"
 )
 
-// resultBatch holds the results of one commit and their outcomes.
-type resultBatch struct {
-	items    []*resultItem // each match once, in the order of the call of Commit
-	byKey    map[matchKey]*resultItem
-	outcomes []settle.Committed // one for each result of the call, in its order
-}
-
-// resultItem is one result of a batch.
+// resultItem is one result of a commit.
 type resultItem struct {
-	result     *match.Result
-	recordJSON string // the match's record: the summary of the result as JSON
-	outcome    *settle.Committed
-	entries    []*entry // empty if the result does not count
-	counts     bool     // whether the result counts in the ledger
+	result  *match.Result
+	outcome settle.Committed
+	entries []*entry // empty if the result does not count
 }
 
-type matchKey struct{ game, id string }
-
-func matchKeyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
-
-func (key matchKey) compare(other matchKey) int {
-	return cmp.Or(cmp.Compare(key.game, other.game), cmp.Compare(key.id, other.id))
-}
-
-// newResultBatch checks the results and makes a batch of them. A match that is given more than
-// once gets one item.
-func newResultBatch(results []match.Result) (*resultBatch, error) {
-	b := &resultBatch{byKey: make(map[matchKey]*resultItem, len(results)), outcomes: make([]settle.Committed, len(results))}
+// newItems checks the results of a commit and returns an item for each. Results of the same
+// match share one item. byGame has each item once.
+func newItems(results []match.Result) (items []*resultItem, byGame map[string][]*resultItem, err error) {
+	type key struct{ game, match string }
+	byKey, byGame := map[key]*resultItem{}, map[string][]*resultItem{}
 	for i := range results {
 		r := &results[i]
 		if err := checkResult(r); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		b.outcomes[i].Match = r.Match
-		key := matchKeyOf(r)
-		if b.byKey[key] != nil {
-			continue
+		item := byKey[key{r.Game, r.Match}]
+		if item == nil {
+			item = &resultItem{result: r}
+			byKey[key{r.Game, r.Match}], byGame[r.Game] = item, append(byGame[r.Game], item)
 		}
-		item := &resultItem{outcome: &b.outcomes[i]}
-		if err := item.setResult(r); err != nil {
-			return nil, err
-		}
-		b.byKey[key], b.items = item, append(b.items, item)
+		items = append(items, item)
 	}
-	return b, nil
+	return items, byGame, nil
 }
 
-// setResult replaces the result to record, and what follows from it.
-func (item *resultItem) setResult(r *match.Result) error {
-	text, err := json.Marshal(r.Summary())
-	if err != nil {
-		return fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
-	}
-	item.result, item.recordJSON, item.counts, item.entries = r, string(text), r.CountsForLeaderboards, nil
-	if r.CountsForLeaderboards {
-		item.entries = resultEntries(r)
-	}
-	return nil
-}
+// selectKnown selects the records of matches, each with the ratings of one seat of a duel.
+const selectKnown = `
+WITH v (game, id) AS ({rows})
+SELECT m.id, m.summary, COALESCE(s.player, ''), COALESCE(s.rating, 0), COALESCE(s.rating_delta, 0)
+FROM v JOIN matches m ON m.game = v.game AND m.id = v.id LEFT JOIN seats s ON s.game = v.game AND s.match_id = v.id AND s.mode = 'duel'`
 
-// completeOutcomes returns the outcomes of the given results, after it has set
-// CountsForLeaderboards of each.
-func (b *resultBatch) completeOutcomes(results []match.Result) []settle.Committed {
-	for i := range results {
-		b.outcomes[i].CountsForLeaderboards = b.byKey[matchKeyOf(&results[i])].counts
-	}
-	return b.outcomes
-}
-
-// matchRows returns the rows of insertMatch, in the order in which all batches lock
-// match ids.
-func (b *resultBatch) matchRows() [][]any {
-	rows := make([][]any, 0, len(b.items))
-	for _, key := range slices.SortedFunc(maps.Keys(b.byKey), matchKey.compare) {
-		item := b.byKey[key]
-		rows = append(rows, []any{key.game, key.id, item.recordJSON, item.result.OverAt})
-	}
-	return rows
-}
-
-func (b *resultBatch) scanNew(rows *sql.Rows) error {
-	var key matchKey
-	if err := rows.Scan(&key.game, &key.id); err != nil {
-		return err
-	}
-	b.byKey[key].outcome.IsNew = true
-	return nil
-}
-
-// knownRows returns the rows of selectKnown: the matches that the ledger already has and
-// whose given results count.
-func (b *resultBatch) knownRows() [][]any {
+// withoutKnown sets the outcomes of the results that the ledger already has, and returns the
+// other items.
+func withoutKnown(ctx context.Context, tx *transaction, game string, items []*resultItem) []*resultItem {
 	var rows [][]any
-	for _, item := range b.items {
-		if !item.outcome.IsNew && item.counts {
-			rows = append(rows, []any{item.result.Game, item.result.Match})
-		}
+	byID, isKnown := map[string]*resultItem{}, map[string]bool{}
+	for _, item := range items {
+		byID[item.result.Match] = item
+		rows = append(rows, []any{game, item.result.Match})
 	}
-	return rows
+	tx.bulk(ctx, selectKnown, rows, func(rows *sql.Rows) error {
+		var id, recordJSON, player string
+		var after, delta float64
+		if err := rows.Scan(&id, &recordJSON, &player, &after, &delta); err != nil {
+			return err
+		}
+		isKnown[id] = true
+		return byID[id].setKnown(recordJSON, player, after, delta)
+	})
+	return slices.DeleteFunc(items, func(item *resultItem) bool { return isKnown[item.result.Match] })
 }
 
-// scanKnown scans a row of selectKnown, and sets whether the recorded match counts.
-func (b *resultBatch) scanKnown(rows *sql.Rows) error {
-	var key matchKey
-	var text string
-	if err := rows.Scan(&key.game, &key.id, &text); err != nil {
+// setKnown sets the outcome of a result that the ledger already has: whether the recorded match
+// counts, and the committed rating of a player. Ratings are rounded to whole points.
+func (item *resultItem) setKnown(recordJSON, player string, after, delta float64) error {
+	var recorded struct{ Counts bool }
+	err := json.Unmarshal([]byte(recordJSON), &recorded)
+	item.outcome.CountsForLeaderboards = recorded.Counts
+	if !recorded.Counts || !item.result.IsRated() {
 		return err
 	}
-	var recorded struct{ Counts bool }
-	err := json.Unmarshal([]byte(text), &recorded)
-	b.byKey[key].counts = recorded.Counts
+	if item.outcome.Standings == nil {
+		item.outcome.Standings = slices.Clone(item.result.Standings)
+	}
+	for i := range item.outcome.Standings {
+		if s := &item.outcome.Standings[i]; s.Player == player {
+			s.Rating = &match.RatingChange{Before: match.Rating{R: after - delta}, After: match.Rating{R: after}}
+		}
+	}
 	return err
 }
 
-// newItemsByGame returns the items of new matches by game, in the order of the batch.
-func (b *resultBatch) newItemsByGame() map[string][]*resultItem {
-	games := map[string][]*resultItem{}
-	for _, item := range b.items {
-		if item.outcome.IsNew {
-			games[item.result.Game] = append(games[item.result.Game], item)
+// recordRows returns the rows of insertMatch. The record of a match is the summary of its result.
+func recordRows(game string, items []*resultItem) (rows [][]any, err error) {
+	for _, item := range items {
+		text, err := json.Marshal(item.result.Summary())
+		if err != nil {
+			return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, item.result.Match, err)
 		}
+		rows = append(rows, []any{game, item.result.Match, string(text), item.result.OverAt})
 	}
-	return games
-}
-
-// setPositions sets the time (epoch ms) and the positions of the result's entries in the
-// outcome.
-func (item *resultItem) setPositions(committedAt int64) {
-	item.outcome.CommittedAt = committedAt
-	if n := len(item.entries); n > 0 {
-		item.outcome.FirstPos, item.outcome.LastPos = item.entries[0].Pos, item.entries[n-1].Pos
-	}
+	return rows, nil
 }
 
 // maxIDBytes is the greatest length of an id in the wire contract, in bytes.

@@ -20,7 +20,9 @@ type TaskClaims struct {
 }
 
 // OfTopics returns the claims of the tasks whose topics have a prefix.
-func (c *TaskClaims) OfTopics(prefix string) taskqueue.ClaimStore { return &TaskClaims{c.database, prefix} }
+func (c *TaskClaims) OfTopics(prefix string) taskqueue.ClaimStore {
+	return &TaskClaims{c.database, prefix}
+}
 
 const (
 	selectReady = `

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"laststand/internal/settle"
 	"laststand/internal/testenv"
 )
 
@@ -17,7 +16,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	db := testenv.Database(t)
 	holder, other := openLedger(t, db), openLedger(t, db)
 	must(holder.Days.StartNewDays(t.Context(), game))(t)
-	var done []settle.Committed
+	r := duel("m1", 1, "p1", "p2")
 	ended := make(chan error, 1)
 	var before int64
 	err := holder.inTx(t.Context(), func(tx *transaction) error {
@@ -26,8 +25,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 			return tx.err
 		}
 		go func() { // ends after the lock on the head is released
-			var err error
-			done, err = other.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
+			_, err := other.Results.Commit(t.Context(), results(r))
 			ended <- err
 		}()
 		if err := holder.awaitLock(t.Context(), func() bool { return len(ended) > 0 }); err != nil {
@@ -46,8 +44,8 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
 	}
-	if done[0].CommittedAt < before {
-		t.Errorf("entry time %d, but the lock was released after %d", done[0].CommittedAt, before)
+	if at := readEntries(t, other, r).committedAt; at < before {
+		t.Errorf("entry time %d, but the lock was released after %d", at, before)
 	}
 }
 

@@ -37,27 +37,25 @@ type Results struct {
 // commit the same results again. If IsResultRefused is true for the error, a result can
 // never be committed.
 func (s *Results) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
-	batch, err := newResultBatch(results)
+	items, byGame, err := newItems(results)
 	if err == nil {
-		err = s.inTx(ctx, func(tx *transaction) error { return s.commit(ctx, tx, batch) })
+		err = s.inTx(ctx, func(tx *transaction) error { return s.commit(ctx, tx, byGame) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("commit %d results: %w", len(results), err)
 	}
-	return batch.completeOutcomes(results), nil
+	outcomes := make([]settle.Committed, len(results))
+	for i, item := range items {
+		outcomes[i] = item.outcome
+		item.outcome.IsNew = false // a later result of the same match is not new
+	}
+	return outcomes, nil
 }
 
 // commit is the transaction of Commit. All transactions take locks in one order, so that
-// batches cannot deadlock. The order is: match ids, heads by game, then players, teams and days
-// of that game, and at last the queues of the new tasks.
-func (s *Results) commit(ctx context.Context, tx *transaction, batch *resultBatch) error {
-	tx.bulk(ctx, insertMatch, batch.matchRows(), batch.scanNew)
-	tx.bulk(ctx, selectKnown, batch.knownRows(), batch.scanKnown)
-	setKnownRatings(ctx, tx, batch)
-	if tx.err != nil {
-		return tx.err
-	}
-	byGame := batch.newItemsByGame()
+// batches cannot deadlock. The order is: heads by game, then players, teams and days of that
+// game, and at last the queues of the new tasks.
+func (s *Results) commit(ctx context.Context, tx *transaction, byGame map[string][]*resultItem) error {
 	var tasks []taskqueue.NewTask
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
 		gameTasks, err := s.commitGame(ctx, tx, game, byGame[game])
@@ -69,47 +67,48 @@ func (s *Results) commit(ctx context.Context, tx *transaction, batch *resultBatc
 	return enqueueAll(ctx, tx, tasks)
 }
 
-// commitGame writes the new results of one game under the lock on its head. It returns
-// the tasks that report them.
+// commitGame writes the new results of one game under the lock on its head. So no other
+// transaction can commit the same matches. It returns the tasks that report the results.
 func (s *Results) commitGame(ctx context.Context, tx *transaction, game string, items []*resultItem) ([]taskqueue.NewTask, error) {
 	h, err := s.entries.lockHead(ctx, tx, game)
 	if err != nil {
 		return nil, err
 	}
+	items = withoutKnown(ctx, tx, game, items)
 	for _, item := range items {
 		if err := s.retention[game].checkAge(item.result, h.now); err != nil {
 			return nil, err
 		}
 	}
 	stored := storedRatings(ctx, tx, game, items)
-	err = cmp.Or(renameErased(ctx, tx, game, items, stored), s.applyPairLimit(ctx, tx, h, items))
-	if err != nil || tx.err != nil {
-		return nil, cmp.Or(tx.err, err)
+	renameErased(ctx, tx, game, items, stored)
+	s.applyPairLimit(ctx, tx, h, items)
+	if tx.err != nil {
+		return nil, tx.err
 	}
 	if err := rateResults(items, stored); err != nil {
 		return nil, err
 	}
 	for _, item := range items {
+		item.entries = resultEntries(item.result)
+		item.outcome.IsNew, item.outcome.CountsForLeaderboards = true, item.result.CountsForLeaderboards
 		h.add(item.entries...)
-		item.setPositions(h.now)
 	}
+	records, recordErr := recordRows(game, items)
 	players, err := playerRows(game, items)
-	if err != nil {
+	if err = cmp.Or(recordErr, err); err != nil {
 		return nil, err
 	}
 	h.save(ctx, tx)
+	tx.bulk(ctx, insertMatch, records, nil)
 	tx.bulk(ctx, saveTeam, teamRows(game, items), nil)
 	tx.bulk(ctx, insertSeat, seatRows(game, items), nil)
 	tx.bulk(ctx, updatePlayer, players, nil)
 	return s.entries.eventTasks(h, items...), tx.err
 }
 
-const selectKnown = `
-WITH v (game, id) AS ({rows})
-SELECT m.game, m.id, m.summary FROM v JOIN matches m ON m.game = v.game AND m.id = v.id`
-
 var (
-	insertMatch = insertRows("matches", "game, id, summary, over_at") + `ON CONFLICT DO NOTHING RETURNING game, id`
+	insertMatch = insertRows("matches", "game, id, summary, over_at")
 	updateMatch = updateRows("matches", "game, id", "summary")
 
 	updatePlayer = `

@@ -25,25 +25,25 @@ func TestCommitAssignsPositionsAndAddsRows(t *testing.T) {
 		bot.CountsForLeaderboards, bot.Standings[1].Bot = false, true
 		other := duel("m1", 3, "p1")
 		other.Game = "another.game"
-		done := must(l.Results.Commit(t.Context(), results(
-			duel("m3", 1, "p1", "p2"), bot, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))))(t)
-		type place struct {
-			Match       string
-			New         bool
-			First, Last int64
+		batch := results(duel("m3", 1, "p1", "p2"), bot, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))
+		done := must(l.Results.Commit(t.Context(), batch))(t)
+		type outcome struct {
+			counts, isNew bool
+			first, last   int64
 		}
-		var got []place
-		for _, c := range done {
-			got = append(got, place{c.Match, c.IsNew, c.FirstPos, c.LastPos})
+		var got []outcome
+		for i, c := range done {
+			e := readEntries(t, l, batch[i])
+			got = append(got, outcome{c.CountsForLeaderboards, c.IsNew, e.first, e.last})
 		}
 		// Position 1 is the entry that starts the game's first day.
-		want := []place{{"m3", true, 2, 3}, {"m2", true, 0, 0}, {"m1", true, 2, 2}, {"m3", false, 0, 0}, {"m0", true, 4, 5}}
+		want := []outcome{{true, true, 2, 3}, {false, true, 0, 0}, {true, true, 2, 2}, {true, false, 2, 3}, {true, true, 4, 5}}
 		if !slices.Equal(got, want) {
 			t.Errorf("committed %+v, want %+v", got, want)
 		}
 		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 1, 100))(t)
 		wantRow := leaderboard.Row{
-			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: done[0].CommittedAt, HolderKind: leaderboard.Players, Holder: "p1",
+			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: readEntries(t, l, batch[0]).committedAt, HolderKind: leaderboard.Players, Holder: "p1",
 			Aggregates: leaderboard.Aggregates{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
 		}
 		if len(rows) != 4 || rows[0] != wantRow {
@@ -169,7 +169,7 @@ func TestEachMatchCountsOnceInConcurrentCommits(t *testing.T) {
 					return
 				}
 				for j, r := range batches[i] {
-					o.committed(rt, r, done[j].IsNew, done[j].FirstPos, done[j].LastPos)
+					o.committed(rt, r, done[j].IsNew)
 				}
 			})
 			o.check(rt)
@@ -209,6 +209,18 @@ func deleteAllResults(t *testing.T, l *Ledger) {
 	}
 }
 
+// matchEntries are the first and the last position of the results of a match, 0 for none, and
+// their time.
+type matchEntries struct{ first, last, committedAt int64 }
+
+func readEntries(t *testing.T, l *Ledger, r match.Result) (e matchEntries) {
+	t.Helper()
+	must(l.get(t.Context(), into(&e.first, &e.last, &e.committedAt), `
+SELECT COALESCE(MIN(pos), 0), COALESCE(MAX(pos), 0), COALESCE(MAX(committed_at), 0) FROM entries
+WHERE game = $1 AND match_id = $2 AND kind = 'result'`, r.Game, r.Match))(t)
+	return e
+}
+
 // expectedLedger computes in memory what the ledger must contain.
 type expectedLedger struct {
 	t     *testing.T
@@ -222,7 +234,7 @@ func newExpectedLedger(t *testing.T, l *Ledger) *expectedLedger {
 	return &expectedLedger{t: t, l: l, taken: map[string]match.Result{}, given: map[string]bool{}, at: map[string]map[int64]string{}}
 }
 
-func (o *expectedLedger) committed(rt *rapid.T, r match.Result, isNew bool, first, last int64) {
+func (o *expectedLedger) committed(rt *rapid.T, r match.Result, isNew bool) {
 	o.given[r.Match] = true
 	if !isNew {
 		return
@@ -237,13 +249,14 @@ func (o *expectedLedger) committed(rt *rapid.T, r match.Result, isNew bool, firs
 	if o.at[r.Game] == nil {
 		o.at[r.Game] = map[int64]string{}
 	}
-	pos := first
+	e := readEntries(o.t, o.l, r)
+	pos := e.first
 	for s := range humanStandings(&r) {
 		o.at[r.Game][pos] = s.Player
 		pos++
 	}
-	if pos != last+1 {
-		rt.Errorf("%s has positions %d to %d", r.Match, first, last)
+	if pos != e.last+1 {
+		rt.Errorf("%s has positions %d to %d", r.Match, e.first, e.last)
 	}
 }
 

@@ -16,10 +16,11 @@ func newPlayerPair(a, b string) playerPair { return playerPair{min(a, b), max(a,
 
 // duelPair returns the players of a duel that counts, and false for other results.
 func (item *resultItem) duelPair() (playerPair, bool) {
-	if item.result.Mode != match.Duel || len(item.entries) != 2 {
+	players := playerIDs([]*resultItem{item})
+	if item.result.Mode != match.Duel || !item.result.CountsForLeaderboards || len(players) != 2 {
 		return playerPair{}, false
 	}
-	return newPlayerPair(item.entries[0].Holder, item.entries[1].Holder), true
+	return newPlayerPair(players[0], players[1]), true
 }
 
 const selectPairDuels = `
@@ -31,13 +32,13 @@ var savePairDuels = insertRows("duel_pairs", "game, day, player1, player2, duels
 
 // applyPairLimit counts the duels of each pair on the head's day. It makes duels above the
 // game's limit not count. If the game has no limit, it does nothing.
-func (s *Results) applyPairLimit(ctx context.Context, tx *transaction, h *head, items []*resultItem) error {
+func (s *Results) applyPairLimit(ctx context.Context, tx *transaction, h *head, items []*resultItem) {
 	limit := s.pairDuelLimits[h.game]
 	if limit == 0 {
-		return nil
+		return
 	}
 	duels := countDuels(ctx, tx, h, items)
-	var excludedRows, rows [][]any
+	var rows [][]any
 	for _, item := range items {
 		p, isDuel := item.duelPair()
 		switch {
@@ -45,18 +46,13 @@ func (s *Results) applyPairLimit(ctx context.Context, tx *transaction, h *head, 
 		case duels[p] < limit:
 			duels[p]++
 		default:
-			if err := item.excludeFromCounting(); err != nil {
-				return err
-			}
-			excludedRows = append(excludedRows, []any{h.game, item.result.Match, item.recordJSON})
+			item.excludeFromCounting()
 		}
 	}
 	for p, n := range duels {
 		rows = append(rows, []any{h.game, h.currentDay, p.first, p.second, n})
 	}
 	tx.bulk(ctx, savePairDuels, rows, nil)
-	tx.bulk(ctx, updateMatch, excludedRows, nil)
-	return nil
 }
 
 // countDuels returns, for each pair of the items, how many duels were counted on the
@@ -78,13 +74,13 @@ func countDuels(ctx context.Context, tx *transaction, h *head, items []*resultIt
 }
 
 // excludeFromCounting makes a result not count for leaderboards, totals and ratings.
-func (item *resultItem) excludeFromCounting() error {
+func (item *resultItem) excludeFromCounting() {
 	r := *item.result
 	r.CountsForLeaderboards, r.Standings = false, slices.Clone(r.Standings)
 	for i := range r.Standings {
 		r.Standings[i].Rating = nil
 	}
-	return item.setResult(&r)
+	item.result = &r
 }
 
 const selectDuels = `SELECT duels FROM duel_pairs WHERE game = $1 AND day = $2 AND player1 = $3 AND player2 = $4`
@@ -100,15 +96,8 @@ func (s *Results) PairDuels(ctx context.Context, game, one, other string) (int64
 	return getValue[int64](ctx, s.database, selectDuels, game, max(day, today), p.first, p.second)
 }
 
-const (
-	// selectRatings selects the ratings of those players of a batch who exist.
-	selectRatings = `SELECT p.id, p.rating FROM {ids} players p WHERE p.game = $1 AND p.id {listed}`
-
-	// selectSeatRatings selects the ratings that the ledger computed for settled matches.
-	selectSeatRatings = `
-WITH v (game, id) AS ({rows})
-SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id`
-)
+// selectRatings selects the ratings of those players of a batch who exist.
+const selectRatings = `SELECT p.id, p.rating FROM {ids} players p WHERE p.game = $1 AND p.id {listed}`
 
 // storedRatings returns the ratings of the players of new results, by player id: as JSON,
 // or "" for a player without rated matches. Players who do not exist, for example erased
@@ -182,27 +171,4 @@ func parseRating(text string) (rating match.Rating, err error) {
 		err = json.Unmarshal([]byte(text), &rating)
 	}
 	return rating, err
-}
-
-// setKnownRatings sets the committed ratings in the outcomes of rated results that the
-// ledger already has. They are rounded to whole points.
-func setKnownRatings(ctx context.Context, tx *transaction, batch *resultBatch) {
-	var rows [][]any
-	for _, item := range batch.items {
-		if r := item.result; !item.outcome.IsNew && item.counts && r.IsRated() {
-			item.outcome.Standings = slices.Clone(r.Standings)
-			rows = append(rows, []any{r.Game, r.Match})
-		}
-	}
-	var key matchKey
-	var player string
-	var after, delta float64
-	tx.bulk(ctx, selectSeatRatings, rows, eachRow(func() {
-		standings := batch.byKey[key].outcome.Standings
-		for i := range standings {
-			if standings[i].Player == player {
-				standings[i].Rating = &match.RatingChange{Before: match.Rating{R: after - delta}, After: match.Rating{R: after}}
-			}
-		}
-	}, &key.game, &key.id, &player, &after, &delta))
 }

@@ -15,10 +15,13 @@ type entry struct {
 	adjustedPos  int64  // position of the result whose values a correction changes; else 0
 }
 
-// resultEntries returns the entries of the players of a counting result, and then those of its
+// resultEntries returns the entries of the players of a result that counts, and then those of its
 // teams. An entry of a team has the team's own score, and otherwise the sums of the team's
 // players. A team without players has no entry.
 func resultEntries(r *match.Result) (all []*entry) {
+	if !r.CountsForLeaderboards {
+		return nil
+	}
 	add := func(kind leaderboard.Kind, holder string, a leaderboard.Aggregates) {
 		all = append(all, &entry{matchID: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: a}})
 	}

@@ -214,45 +214,34 @@ func opaqueIDs(ctx context.Context, tx *transaction, game string, players []stri
 
 // renameErased replaces erased players in new results by their opaque ids. It checks only
 // players who do not exist, which means that they are not in stored.
-func renameErased(ctx context.Context, tx *transaction, game string, items []*resultItem, stored map[string]string) error {
+func renameErased(ctx context.Context, tx *transaction, game string, items []*resultItem, stored map[string]string) {
 	missing := slices.DeleteFunc(playerIDs(items), func(id string) bool {
 		_, exists := stored[id]
 		return exists
 	})
 	opaqueByID := opaqueIDs(ctx, tx, game, missing)
 	if len(opaqueByID) == 0 {
-		return nil
+		return
 	}
-	var records [][]any
 	for _, item := range items {
-		r, changed := withOpaqueIDs(item.result, opaqueByID)
-		if !changed {
-			continue
-		}
-		if err := item.setResult(r); err != nil {
-			return err
-		}
-		records = append(records, []any{game, r.Match, item.recordJSON})
+		item.result = withOpaqueIDs(item.result, opaqueByID)
 	}
-	tx.bulk(ctx, updateMatch, records, nil)
-	return nil
 }
 
-// withOpaqueIDs returns a copy of a result in which opaque ids replace former ids. changed
-// is false if the result has none of these players.
-func withOpaqueIDs(r *match.Result, opaqueByID map[string]string) (renamed *match.Result, changed bool) {
+// withOpaqueIDs returns a copy of a result in which opaque ids replace former ids.
+func withOpaqueIDs(r *match.Result, opaqueByID map[string]string) *match.Result {
 	copied := *r
 	copied.Standings, copied.Firsts = slices.Clone(r.Standings), slices.Clone(r.Firsts)
 	for i := range copied.Standings {
 		if id := opaqueByID[copied.Standings[i].Player]; id != "" && !copied.Standings[i].Bot {
-			copied.Standings[i].Player, copied.Standings[i].Nickname, changed = id, "", true
+			copied.Standings[i].Player, copied.Standings[i].Nickname = id, ""
 		}
 	}
 	for i := range copied.Firsts {
 		if id := opaqueByID[copied.Firsts[i].Player]; id != "" {
-			copied.Firsts[i].Player, copied.Firsts[i].Nickname, changed = id, "", true
+			copied.Firsts[i].Player, copied.Firsts[i].Nickname = id, ""
 		}
 	}
 	copied.Winner = cmp.Or(opaqueByID[copied.Winner], copied.Winner)
-	return &copied, changed
+	return &copied
 }

@@ -174,7 +174,7 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 		if rung > 0 {
 			t.Errorf("notified %d times for a rolled back transaction", rung)
 		}
-		if done := must(l.Results.Commit(t.Context(), results(r)))(t); !done[0].IsNew || done[0].FirstPos != 2 || len(listTasks(t, l)) != 1 || rung != 1 {
+		if done := must(l.Results.Commit(t.Context(), results(r)))(t); !done[0].IsNew || readEntries(t, l, r).first != 2 || len(listTasks(t, l)) != 1 || rung != 1 {
 			t.Errorf("afterwards %+v, notified %d times", done, rung)
 		}
 	})

@@ -50,9 +50,9 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				for _, c := range done {
+				for i, c := range done {
 					if c.IsNew {
-						at[c.Match] = c.FirstPos
+						at[batch[i].Match] = readEntries(t, node, batch[i]).first
 					}
 				}
 			})

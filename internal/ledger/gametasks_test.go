@@ -24,9 +24,15 @@ func TestClaimsOfTopicsReachNoOtherTasks(t *testing.T) {
 		}
 		claims := q.Claims.OfTopics(kind + "/a/")
 		calls := map[string]func(...taskqueue.Task) ([]taskqueue.Lease, error){
-			"renew":    func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) { return claims.Renew(t.Context(), taskLeases(tasks), time.Minute) },
-			"complete": func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) { return claims.Complete(t.Context(), taskLeases(tasks)) },
-			"fail":     func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) { return claims.Fail(t.Context(), failures(taskLeases(tasks), 0, true)) },
+			"renew": func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) {
+				return claims.Renew(t.Context(), taskLeases(tasks), time.Minute)
+			},
+			"complete": func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) {
+				return claims.Complete(t.Context(), taskLeases(tasks))
+			},
+			"fail": func(tasks ...taskqueue.Task) ([]taskqueue.Lease, error) {
+				return claims.Fail(t.Context(), failures(taskLeases(tasks), 0, true))
+			},
 		}
 		for name, call := range calls {
 			if lost := must(call(foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) || len(foreign) != 2 {

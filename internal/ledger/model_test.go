@@ -59,10 +59,10 @@ func (m *ledgerModel) startDays() {
 
 // commit adds a result, and reports whether it counts.
 func (m *ledgerModel) commit(r match.Result) bool {
+	m.startDays()
 	if known, ok := m.results[r.Match]; ok {
 		return known.CountsForLeaderboards
 	}
-	m.startDays()
 	if r.Mode == match.Duel && r.CountsForLeaderboards && m.limit > 0 {
 		key := m.day + pairKey(r)
 		r.CountsForLeaderboards = m.duels[key] < m.limit
@@ -206,7 +206,7 @@ func (h *ledgerHistory) runStep(rt *rapid.T) {
 		}
 		for i, c := range must(h.l.Results.Commit(h.t.Context(), batch))(h.t) {
 			if c.CountsForLeaderboards != want[i] {
-				rt.Errorf("%s counted: %v", c.Match, c.CountsForLeaderboards)
+				rt.Errorf("%s counted: %v", batch[i].Match, c.CountsForLeaderboards)
 			}
 		}
 	case 4:

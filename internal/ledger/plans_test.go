@@ -45,7 +45,6 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"move account":          {moveAccount, []any{"g", "s", "p"}},
 		"has results":           {selectHasSeat, []any{"g", "p"}},
 		"ratings":               {selectRatings, []any{"g", idList{"p", "q"}}},
-		"seat ratings":          {selectSeatRatings, []any{"g", "m"}},
 		"delete player":         {deletePlayer, []any{"g", "p"}},
 		"revision":              {selectRevision, nil},
 		"revocations":           {selectRevocationsSince, []any{1, 10}},

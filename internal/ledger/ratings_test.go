@@ -150,15 +150,14 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 			if batch[1].Standings[1].Player == b {
 				batch = batch[:1]
 			}
-			done, err := nodes[i%len(nodes)].Results.Commit(t.Context(), batch)
-			if err != nil {
+			if _, err := nodes[i%len(nodes)].Results.Commit(t.Context(), batch); err != nil {
 				t.Error(err)
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			for j, c := range done {
-				resultsByPos[c.FirstPos] = batch[j]
+			for _, r := range batch {
+				resultsByPos[readEntries(t, nodes[0], r).first] = r
 			}
 		})
 		ratings, rated := map[string]match.Rating{}, map[string]int64{}

@@ -73,9 +73,9 @@ func TestAnArenaMatchIsReadInPages(t *testing.T) {
 		for i, player := range []string{"p001", "p000"} {
 			r.Firsts = append(r.Firsts, match.First{Question: i, Player: player, Nickname: "Nick of then", Team: "red", ArrivedAt: 42, ElapsedMS: 7, Node: "n1"})
 		}
-		done := must(l.Results.Commit(t.Context(), results(r)))(t)
-		if n := done[0].LastPos - done[0].FirstPos + 1; n != int64(len(r.Standings)) {
-			t.Errorf("%d entries, want %d", n, len(r.Standings))
+		must(l.Results.Commit(t.Context(), results(r)))(t)
+		if e := readEntries(t, l, r); e.last-e.first+1 != int64(len(r.Standings)) {
+			t.Errorf("%+v, want %d entries", e, len(r.Standings))
 		}
 		want := r.Summary()
 		want.Firsts[0].Nickname = "Nick p001"

@@ -113,7 +113,7 @@ func (env *testEnv) Commit(ctx context.Context, batch []match.Result) ([]Committ
 	var committed []Committed
 	for _, result := range batch {
 		committed = append(committed, Committed{
-			Match: result.Match, CountsForLeaderboards: result.CountsForLeaderboards && !env.aboveLimit[result.Match], IsNew: !env.inLedger[result.Match],
+			CountsForLeaderboards: result.CountsForLeaderboards && !env.aboveLimit[result.Match], IsNew: !env.inLedger[result.Match],
 			Standings: []match.Standing{{Score: ledgerScore}},
 		})
 		env.inLedger[result.Match] = true
