@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	mathrand "math/rand/v2"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/pressly/goose/v3"
 
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
@@ -128,69 +125,6 @@ func addMoves(h *head, opaque string, days []string) {
 			last = leaderboard.LastMovedDay(day)
 		}
 	}
-}
-
-// ErasureRetention is how long the ledger stores the former ids of moved entries. A copy
-// of the leaderboards that is further behind is rebuilt.
-const ErasureRetention = 10 * time.Minute
-
-// deleteErasedRows are statements that delete the last rows with a subject's id. These are
-// the duels of the day, the revocations that ended its sessions, the latest arena, and the
-// erasure itself.
-// The revocation of the erasure stays under the subject's hash, for nodes that have not
-// read it yet.
-var deleteErasedRows = []string{
-	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
-	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
-	eraseHost, // of an arena that was being created
-	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
-}
-
-const (
-	selectOldErasure     = `SELECT game, subject, opaque_id FROM erasures WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1`
-	hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
-)
-
-// ForgetErased deletes the last data of one erasure that is at least minAge old, and
-// reports whether there was one. It also erases what the player has answered, because by
-// now no answer of the player is on its way to the ledger. If another node works on the same
-// erasure, ForgetErased leaves it to that node and returns false. On SQLite it also empties
-// the write-ahead log, so that the log has no copy of the data.
-func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
-	e, found, err := a.oldestErasure(ctx, minAge)
-	if err != nil || !found {
-		return false, err
-	}
-	if err = a.eraseAnswers(ctx, e); err == nil {
-		err = a.deleteErased(ctx, e)
-	}
-	if errors.Is(err, errErasureTaken) {
-		return false, nil
-	}
-	if err == nil && a.name == goose.DialectSQLite3 {
-		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	}
-	return err == nil, err
-}
-
-// oldestErasure returns an erasure that is at least minAge old.
-func (a *Accounts) oldestErasure(ctx context.Context, minAge time.Duration) (e erasure, found bool, err error) {
-	found, err = a.get(ctx, into(&e.game, &e.subject, &e.opaqueID), selectOldErasure, minAge.Milliseconds())
-	return e, found, err
-}
-
-// deleteErased deletes the last rows with a subject's id, and the erasure.
-func (a *Accounts) deleteErased(ctx context.Context, e erasure) error {
-	return a.inTx(ctx, func(tx *transaction) error {
-		if _, err := e.lock(ctx, tx); err != nil {
-			return err
-		}
-		tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject))
-		for _, statement := range deleteErasedRows {
-			tx.exec(ctx, statement, e.game, e.subject)
-		}
-		return nil
-	})
 }
 
 const selectOpaque = `

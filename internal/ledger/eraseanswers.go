@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/answers"
@@ -14,26 +15,48 @@ import (
 	"laststand/internal/metric"
 )
 
-// errErasureTaken means that another node works on an erasure or has completed it.
-var errErasureTaken = errors.New("another node has taken the erasure")
+// ErasureRetention is how long the ledger stores the former ids of moved entries. A copy
+// of the leaderboards that is further behind is rebuilt.
+const ErasureRetention = 10 * time.Minute
 
 const (
-	lockErasure = `SELECT answers_over_at, answers_match_id FROM erasures WHERE game = $1 AND subject = $2 {free}`
+	// lockOldErasure leaves out erasures that other nodes work on.
+	lockOldErasure = `
+SELECT game, subject, opaque_id, answers_over_at, answers_match_id FROM erasures
+WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1 {free}`
 
 	selectErasedSeats = `
 SELECT over_at, match_id, standing_index FROM seats
 WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over_at, match_id LIMIT $5`
 
-	lockBlock       = `SELECT answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4 {lock}`
-	updateBlock     = `UPDATE answers SET answers = $5, texts = $6 WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4`
-	updateErasedTo  = `UPDATE erasures SET answers_over_at = $3, answers_match_id = $4 WHERE game = $1 AND subject = $2`
-	erasedPerStep   = 20 // matches whose answers one step of eraseAnswers rewrites
-	eraseAnswersFor = time.Minute
+	lockBlock      = `SELECT answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4 {lock}`
+	updateBlock    = `UPDATE answers SET answers = $5, texts = $6 WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4`
+	updateErasedTo = `UPDATE erasures SET answers_over_at = $3, answers_match_id = $4 WHERE game = $1 AND subject = $2`
+
+	hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
+)
+
+// deleteErasedRows are statements that delete the last rows with a subject's id. These are
+// the duels of the day, the revocations that ended its sessions, the latest arena, and the
+// erasure itself.
+// The revocation of the erasure stays under the subject's hash, for nodes that have not
+// read it yet.
+var deleteErasedRows = []string{
+	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
+	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
+	eraseHost, // of an arena that was being created
+	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
+}
+
+const (
+	erasedPerStep   = 20 // matches whose answers one step of ForgetErased rewrites
+	forgetStepLimit = time.Minute
 )
 
 // erasure is a row of table erasures.
 type erasure struct {
 	game, subject, opaqueID string
+	last                    erasedSeat // of the last match in which the given answers were erased
 }
 
 // erasedSeat is the place of an erased player in a match.
@@ -45,59 +68,58 @@ type erasedSeat struct {
 
 func (s *erasedSeat) pointers() []any { return into(&s.overAt, &s.match, &s.index) }
 
-// resultID returns the player's id in results.
-func (e erasure) resultID() string {
-	return cmp.Or(e.opaqueID, e.subject)
-}
-
-// eraseAnswers erases what a player chose and wrote in all matches. Points and times stay
-// under the id that results have. It works in steps, each a transaction, and pauses after
-// each step. If it stops, it continues later. It returns errErasureTaken if another node
-// takes a step at the same time.
-func (a *Accounts) eraseAnswers(ctx context.Context, e erasure) error {
-	for {
+// ForgetErased deletes the last data of an erasure that is at least minAge old, and reports
+// whether there was one. It also erases what the player chose and wrote in all matches, because
+// by now no answer of the player is on its way to the ledger. Points and times stay under the id
+// that results have. It works in steps, each a transaction, and pauses after each step. If it
+// stops, it continues later. Several nodes may run it. On SQLite it also empties the write-ahead
+// log, so that the log has no copy of the data.
+func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
+	for isDone := false; !isDone; {
 		began := time.Now()
-		isDone, err := a.eraseAnswersStep(ctx, e)
-		if err != nil || isDone {
-			return err
+		if found, isDone, err = a.forgetStep(ctx, minAge); err == nil && found && !isDone {
+			err = pauseAfterStep(ctx, began)
 		}
-		if err := pauseAfterStep(ctx, began); err != nil {
-			return err
+		if err != nil || !found {
+			return false, err
 		}
 	}
+	if a.name == goose.DialectSQLite3 {
+		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return err == nil, err
 }
 
-func (a *Accounts) eraseAnswersStep(ctx context.Context, e erasure) (isDone bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, eraseAnswersFor)
+// forgetStep erases answers of the oldest erasure that no other node works on. When all are
+// erased, it deletes the last rows with the subject's id, and the erasure.
+func (a *Accounts) forgetStep(ctx context.Context, minAge time.Duration) (found, isDone bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, forgetStepLimit)
 	defer cancel()
 	err = a.inTx(ctx, func(tx *transaction) error {
-		last, err := e.lock(ctx, tx)
-		if err != nil {
-			return err
+		var e erasure
+		found = tx.get(ctx, into(&e.game, &e.subject, &e.opaqueID, &e.last.overAt, &e.last.match), lockOldErasure, minAge.Milliseconds())
+		if !found {
+			return nil
 		}
 		var seats []erasedSeat
-		tx.each(ctx, appendTo(&seats, (*erasedSeat).pointers), selectErasedSeats, e.game, e.resultID(), last.overAt, last.match, erasedPerStep)
+		tx.each(ctx, appendTo(&seats, (*erasedSeat).pointers), selectErasedSeats, e.game, cmp.Or(e.opaqueID, e.subject), e.last.overAt, e.last.match, erasedPerStep)
 		for _, seat := range seats {
 			if err := a.eraseGiven(ctx, tx, e.game, seat); err != nil {
 				return err
 			}
-			last = seat
+			e.last = seat
 		}
 		if isDone = len(seats) < erasedPerStep; !isDone {
-			tx.exec(ctx, updateErasedTo, e.game, e.subject, last.overAt, last.match)
+			tx.exec(ctx, updateErasedTo, e.game, e.subject, e.last.overAt, e.last.match)
+			return nil
+		}
+		tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject))
+		for _, statement := range deleteErasedRows {
+			tx.exec(ctx, statement, e.game, e.subject)
 		}
 		return nil
 	})
-	return isDone && err == nil, err
-}
-
-// lock locks the erasure and returns the last match in which the given answers were erased. It
-// returns errErasureTaken if the erasure is locked or completed.
-func (e erasure) lock(ctx context.Context, tx *transaction) (last erasedSeat, err error) {
-	if !tx.get(ctx, into(&last.overAt, &last.match), lockErasure, e.game, e.subject) {
-		err = errErasureTaken
-	}
-	return last, err
+	return found, isDone, err
 }
 
 // eraseGiven erases what a player has given in a match. If the block is malformed, it erases all

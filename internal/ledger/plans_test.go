@@ -38,7 +38,7 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"rename sums":           {renameSums, []any{"g", "s", "o"}},
 		"rename seats":          {renameSeats, []any{"g", "s", "o"}},
 		"rename firsts":         {renameFirsts, []any{"g", "s", "o"}},
-		"old erasure":           {selectOldErasure, []any{1}},
+		"old erasure":           {lockOldErasure, []any{1}},
 		"days of a player":      {selectPlayerDays, []any{"g", "s"}},
 		"versions":              {updateDayVersionsFrom, []any{"g", "d", 1}},
 		"guest's account":       {selectLinkedAccount, []any{"g", "p"}},
