@@ -55,7 +55,6 @@ const (
 	selectIsOwnAccount = `
 SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.subject = p.id AND a.player = p.id)
 FROM players p WHERE p.game = $1 AND p.id = $2`
-	selectHasSeat = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
 // accountLink is a guest and the account to link to it.
@@ -103,7 +102,7 @@ func (link accountLink) apply(ctx context.Context) error {
 	case playerAppeared:
 		return link.apply(ctx) // at most once: now the account exists
 	}
-	link.exec(ctx, moveArenas, link.game, link.account, link.guest)
+	link.exec(ctx, `UPDATE arenas SET host = $3 WHERE game = $1 AND host = $2`, link.game, link.account, link.guest)
 	// The revocation that UnlinkAccount has set ends, if it is still in force.
 	if link.exec(ctx, endRevocation, link.game, string(identity.KindUnlinked), link.account, link.now, "", link.seq) > 0 {
 		link.nextRevision(ctx)
@@ -141,7 +140,7 @@ func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool
 			accountWasPlayer, accountHasDevice, accountMatches = true, hasDevice, matches+rated
 		}
 	}, &id, &hasDevice, &matches, &rated), lockPlayers, link.game, link.guest, link.account)
-	link.get(ctx, into(&hasSeat), selectHasSeat, link.game, link.account)
+	link.get(ctx, into(&hasSeat), `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`, link.game, link.account)
 	switch {
 	case !guestExists:
 		err = identity.ErrNotFound
@@ -165,8 +164,6 @@ func (link accountLink) retirePlayer(ctx context.Context) {
 	})
 }
 
-const deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND subject = $2 AND player = $3`
-
 // UnlinkAccount unlinks the account of a guest, and ends the sessions of its tokens. id is the
 // guest's or the account's. The error is identity.ErrNoAccount if the guest has no account.
 func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
@@ -176,7 +173,7 @@ func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account 
 			return identity.ErrNoAccount
 		}
 		account = subjects[0]
-		c.exec(ctx, deleteLinkedAccount, game, account, subjects[1])
+		c.exec(ctx, `DELETE FROM accounts WHERE game = $1 AND subject = $2 AND player = $3`, game, account, subjects[1])
 		c.save(ctx, identity.Revocation{
 			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(),
 			Reason: "unlinked from a guest",

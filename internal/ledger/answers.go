@@ -98,11 +98,6 @@ func (a *Answers) SaveBlocks(ctx context.Context, blocks []answers.Block) (err e
 	})
 }
 
-const (
-	selectBlocks = `SELECT block, questions, answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block >= $4 ORDER BY block LIMIT $5`
-	selectSeatOf = `SELECT standing_index FROM seats WHERE game = $1 AND player = $2 AND over_at = $3 AND match_id = $4`
-)
-
 // blocksPerRead is how many blocks EachBlock reads with one statement.
 const blocksPerRead = 10
 
@@ -115,7 +110,8 @@ type answerRow struct {
 
 func (a *Answers) readRows(ctx context.Context, m match.Summary, from, limit int) ([]answerRow, error) {
 	return list(ctx, a.database, func(r *answerRow) []any { return into(&r.block, &r.questions, &r.answers, &r.texts) },
-		selectBlocks, m.Game, m.OverAt, m.Match, from, limit)
+		`SELECT block, questions, answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block >= $4 ORDER BY block LIMIT $5`,
+		m.Game, m.OverAt, m.Match, from, limit)
 }
 
 // Match returns the summary of a settled match and the questions that were revealed, as the
@@ -153,7 +149,8 @@ func missingReason(m match.Summary, now int64) error {
 // questions. It returns answers.ErrNotPlayer if the player has no standing in it.
 func (a *Answers) Of(ctx context.Context, m answers.Match, player string) (own []answers.Answer, err error) {
 	var index int
-	found, err := a.get(ctx, into(&index), selectSeatOf, m.Summary.Game, player, m.Summary.OverAt, m.Summary.Match)
+	found, err := a.get(ctx, into(&index), `SELECT standing_index FROM seats WHERE game = $1 AND player = $2 AND over_at = $3 AND match_id = $4`,
+		m.Summary.Game, player, m.Summary.OverAt, m.Summary.Match)
 	if err != nil || !found {
 		return nil, cmp.Or(err, answers.ErrNotPlayer)
 	}

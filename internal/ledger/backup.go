@@ -56,12 +56,10 @@ func Backup(ctx context.Context, config Config, path string) (info BackupInfo, e
 	return info, err
 }
 
-const selectTableVersion = `SELECT COALESCE(MAX(version_id), 0) FROM migrations`
-
 // tableVersion returns the version of the tables. It refuses those of a newer program, and
 // those of an unreleased program.
 func tableVersion(ctx context.Context, tx *transaction) (version int64, err error) {
-	if !tx.get(ctx, into(&version), selectTableVersion) {
+	if !tx.get(ctx, into(&version), `SELECT COALESCE(MAX(version_id), 0) FROM migrations`) {
 		tx.err = fmt.Errorf("it has no ledger: %w", tx.err)
 		return 0, tx.err
 	}

@@ -13,11 +13,6 @@ import (
 // QuestionBanks stores the question banks of operators.
 type QuestionBanks struct{ *database }
 
-const (
-	insertBank            = `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`
-	incrementBankRevision = `UPDATE ledger_info SET bank_revision = bank_revision + 1`
-)
-
 var saveQuestion = insertRows("questions", "bank, id, question") + `ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
 
 // SaveBank adds questions to a bank, which it creates if needed. A question replaces one
@@ -30,8 +25,8 @@ func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []q
 	return b.inTx(ctx, func(tx *transaction) error {
 		// The revision comes first: the lock on its row makes writers of banks wait for
 		// each other.
-		tx.exec(ctx, incrementBankRevision)
-		tx.exec(ctx, insertBank, name)
+		tx.exec(ctx, `UPDATE ledger_info SET bank_revision = bank_revision + 1`)
+		tx.exec(ctx, `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`, name)
 		tx.bulk(ctx, saveQuestion, rows, nil)
 		return nil
 	})
@@ -55,19 +50,14 @@ func questionRows(name string, questions []quiz.Question) ([][]any, error) {
 	return rows, nil
 }
 
-const selectBanks = `
-SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`
-
 // Banks returns the number of questions of each bank.
 func (b *QuestionBanks) Banks(ctx context.Context) (map[string]int, error) {
 	banks := map[string]int{}
 	var name string
 	var questions int
-	return banks, b.each(ctx, eachRow(func() { banks[name] = questions }, &name, &questions), selectBanks)
+	return banks, b.each(ctx, eachRow(func() { banks[name] = questions }, &name, &questions), `
+SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`)
 }
-
-const selectQuestions = `
-SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`
 
 // LoadBank returns a bank's questions in the order of their ids, or quiz.ErrNoBank.
 func (b *QuestionBanks) LoadBank(ctx context.Context, name string) (questions []quiz.Question, err error) {
@@ -82,7 +72,8 @@ func (b *QuestionBanks) LoadBank(ctx context.Context, name string) (questions []
 		err := json.Unmarshal([]byte(text.String), &q)
 		questions = append(questions, q)
 		return err
-	}, selectQuestions, name)
+	}, `
+SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`, name)
 	if err == nil && !found {
 		err = quiz.ErrNoBank
 	}

@@ -44,18 +44,14 @@ func (db *database) close() error {
 // was derived from a ledger with another epoch is invalid.
 func (db *database) Epoch() string { return *db.epoch.Load() }
 
-const (
-	insertLedgerInfo = `INSERT INTO ledger_info (id, epoch, erasure_key) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`
-	selectLedgerInfo = `SELECT epoch, erasure_key FROM ledger_info WHERE id = 1`
-)
-
 // loadInfo reads the ledger's epoch and its key. A new ledger gets random ones first.
 func (db *database) loadInfo(ctx context.Context) error {
-	if _, err := db.exec(ctx, insertLedgerInfo, rand.Text(), rand.Text()); err != nil {
+	if _, err := db.exec(ctx, `INSERT INTO ledger_info (id, epoch, erasure_key) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`,
+		rand.Text(), rand.Text()); err != nil {
 		return err
 	}
 	var epoch, key string
-	_, err := db.get(ctx, into(&epoch, &key), selectLedgerInfo)
+	_, err := db.get(ctx, into(&epoch, &key), `SELECT epoch, erasure_key FROM ledger_info WHERE id = 1`)
 	db.epoch, db.hashKey = new(atomic.Pointer[string]), hashKey(key)
 	db.epoch.Store(&epoch)
 	return err

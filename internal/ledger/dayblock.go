@@ -86,8 +86,6 @@ func (d *dayClocks) setBlocked(game, today, reason string) (changed bool) {
 	return formerDay != today
 }
 
-const selectConfirmed = `SELECT day FROM confirmed_days WHERE game = $1`
-
 // allowedDays returns those of the days that may start now: all of them, or only those
 // that an operator has confirmed while the clocks disagree. The first day of a game is
 // always allowed. It also records whether the next day is blocked.
@@ -102,7 +100,7 @@ func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head,
 	reason := w.dayClocks.blockReason(len(days), today, h.now, w.timeZone(h.game))
 	if reason != "" {
 		confirmed := "" // the last day that an operator has confirmed
-		if tx.get(ctx, into(&confirmed), selectConfirmed, h.game); tx.err != nil {
+		if tx.get(ctx, into(&confirmed), `SELECT day FROM confirmed_days WHERE game = $1`, h.game); tx.err != nil {
 			return nil
 		}
 		days = slices.DeleteFunc(days, func(day string) bool { return day > confirmed })

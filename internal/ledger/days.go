@@ -129,13 +129,11 @@ func (s *Days) deletePairsOfDay(ctx context.Context, game, day string) error {
 	}
 }
 
-const confirmDay = `
-INSERT INTO confirmed_days (game, day, confirmed_at) VALUES ($1, $2, {now})
-ON CONFLICT (game) DO UPDATE SET day = excluded.day, confirmed_at = excluded.confirmed_at`
-
 // ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although
 // other clocks disagree. It is for operators who know that the database's clock is right.
 func (s *Days) ConfirmDay(ctx context.Context, game, day string) error {
-	_, err := s.exec(ctx, confirmDay, game, day)
+	_, err := s.exec(ctx, `
+INSERT INTO confirmed_days (game, day, confirmed_at) VALUES ($1, $2, {now})
+ON CONFLICT (game) DO UPDATE SET day = excluded.day, confirmed_at = excluded.confirmed_at`, game, day)
 	return err
 }

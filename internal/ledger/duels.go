@@ -83,8 +83,6 @@ func (item *resultItem) excludeFromCounting() {
 	item.result = &r
 }
 
-const selectDuels = `SELECT duels FROM duel_pairs WHERE game = $1 AND day = $2 AND player1 = $3 AND player2 = $4`
-
 // PairDuels returns how many duels of two players have counted today. In a game without
 // a limit per pair it returns 0.
 func (s *Results) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
@@ -93,7 +91,8 @@ func (s *Results) PairDuels(ctx context.Context, game, one, other string) (int64
 		return 0, err
 	}
 	p := newPlayerPair(one, other)
-	return getValue[int64](ctx, s.database, selectDuels, game, max(day, today), p.first, p.second)
+	return getValue[int64](ctx, s.database, `SELECT duels FROM duel_pairs WHERE game = $1 AND day = $2 AND player1 = $3 AND player2 = $4`,
+		game, max(day, today), p.first, p.second)
 }
 
 // selectRatings selects the ratings of those players of a batch who exist.

@@ -19,17 +19,6 @@ func newOpaqueID() string { return "p_" + strings.ToLower(rand.Text()) }
 // eraseTimeout limits the transaction of Erase. Half a million results take about a minute.
 const eraseTimeout = 5 * time.Minute
 
-const (
-	insertErased = `
-INSERT INTO accounts (game, subject, player, changed_at, opaque_id) VALUES ($1, $2, '', {now}, $3) ON CONFLICT (game, subject) DO NOTHING`
-
-	deleteSubject = `DELETE FROM accounts WHERE game = $1 AND subject = $2`
-
-	insertErasure = `
-INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at) VALUES ($1, $2, $3, $4, {now})
-ON CONFLICT (game, subject) DO NOTHING`
-)
-
 // Erase deletes a player with its devices and account, or returns identity.ErrNotFound.
 // The nickname becomes free. Results stay in the ledger. A guest's results keep the
 // guest's id, which is anonymous. Results of a player of an operator's login service get a
@@ -63,10 +52,14 @@ func (a *Accounts) Erase(ctx context.Context, game, player string) error {
 // has replaced the subject; it is "" if results keep the id or have none. An id that this
 // server made for a guest stays in results, because it is anonymous.
 func (c *accessChange) eraseSubject(ctx context.Context, game, subject, opaque string, lastMove int64) {
-	c.exec(ctx, insertErased, game, c.db.hashKey.hashSubject(game, subject), opaque)
-	c.exec(ctx, deleteSubject, game, subject)
+	c.exec(ctx, `
+INSERT INTO accounts (game, subject, player, changed_at, opaque_id) VALUES ($1, $2, '', {now}, $3) ON CONFLICT (game, subject) DO NOTHING`,
+		game, c.db.hashKey.hashSubject(game, subject), opaque)
+	c.exec(ctx, `DELETE FROM accounts WHERE game = $1 AND subject = $2`, game, subject)
 	c.exec(ctx, eraseHost, game, subject)
-	c.exec(ctx, insertErasure, game, subject, opaque, lastMove)
+	c.exec(ctx, `
+INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at) VALUES ($1, $2, $3, $4, {now})
+ON CONFLICT (game, subject) DO NOTHING`, game, subject, opaque, lastMove)
 	c.save(ctx, identity.Revocation{
 		Game: game, Kind: identity.KindErased, ID: subject, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(), Reason: "erased",
 	})

@@ -25,15 +25,8 @@ const (
 SELECT game, subject, opaque_id, answers_over_at, answers_match_id FROM erasures
 WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1 {free}`
 
-	selectErasedSeats = `
-SELECT over_at, match_id, standing_index FROM seats
-WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over_at, match_id LIMIT $5`
-
-	lockBlock      = `SELECT answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4 {lock}`
-	updateBlock    = `UPDATE answers SET answers = $5, texts = $6 WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4`
-	updateErasedTo = `UPDATE erasures SET answers_over_at = $3, answers_match_id = $4 WHERE game = $1 AND subject = $2`
-
-	hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
+	lockBlock   = `SELECT answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4 {lock}`
+	updateBlock = `UPDATE answers SET answers = $5, texts = $6 WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4`
 )
 
 // deleteErasedRows are statements that delete the last rows with a subject's id. These are
@@ -102,7 +95,10 @@ func (a *Accounts) forgetStep(ctx context.Context, minAge time.Duration) (found,
 			return nil
 		}
 		var seats []erasedSeat
-		tx.each(ctx, appendTo(&seats, (*erasedSeat).pointers), selectErasedSeats, e.game, cmp.Or(e.opaqueID, e.subject), e.last.overAt, e.last.match, erasedPerStep)
+		tx.each(ctx, appendTo(&seats, (*erasedSeat).pointers), `
+SELECT over_at, match_id, standing_index FROM seats
+WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over_at, match_id LIMIT $5`,
+			e.game, cmp.Or(e.opaqueID, e.subject), e.last.overAt, e.last.match, erasedPerStep)
 		for _, seat := range seats {
 			if err := a.eraseGiven(ctx, tx, e.game, seat); err != nil {
 				return err
@@ -110,10 +106,12 @@ func (a *Accounts) forgetStep(ctx context.Context, minAge time.Duration) (found,
 			e.last = seat
 		}
 		if isDone = len(seats) < erasedPerStep; !isDone {
-			tx.exec(ctx, updateErasedTo, e.game, e.subject, e.last.overAt, e.last.match)
+			tx.exec(ctx, `UPDATE erasures SET answers_over_at = $3, answers_match_id = $4 WHERE game = $1 AND subject = $2`,
+				e.game, e.subject, e.last.overAt, e.last.match)
 			return nil
 		}
-		tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject))
+		tx.exec(ctx, `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`,
+			e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject))
 		for _, statement := range deleteErasedRows {
 			tx.exec(ctx, statement, e.game, e.subject)
 		}

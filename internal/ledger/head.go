@@ -30,13 +30,11 @@ func newEntryWriter(db *database, config Config) *entryWriter {
 	}
 }
 
-const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = $1), ''), {now}`
-
 // currentDay returns the game's current day, "" before its first day. It also returns today's
 // date by the database's clock, which is earlier if the clock was set back.
 func (w *entryWriter) currentDay(ctx context.Context, game string) (currentDay, today string, err error) {
 	var now int64
-	_, err = w.get(ctx, into(&currentDay, &now), selectToday, game)
+	_, err = w.get(ctx, into(&currentDay, &now), `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = $1), ''), {now}`, game)
 	return currentDay, civilDay(now, w.timeZone(game)), err
 }
 

@@ -18,8 +18,6 @@ type History struct {
 	names *Names
 }
 
-const selectMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2`
-
 // Match returns the stored summary of a settled match with current nicknames, or
 // match.ErrNotFound.
 func (h *History) Match(ctx context.Context, game, id string) (match.Summary, error) {
@@ -33,7 +31,7 @@ func (h *History) Match(ctx context.Context, game, id string) (match.Summary, er
 // readSummary does the same as Match, but without nicknames.
 func (h *History) readSummary(ctx context.Context, game, id string) (m match.Summary, err error) {
 	var text string
-	found, err := h.get(ctx, into(&text), selectMatch, game, id)
+	found, err := h.get(ctx, into(&text), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id)
 	if err != nil || !found {
 		return m, cmp.Or(err, match.ErrNotFound)
 	}
@@ -151,11 +149,6 @@ func (h *History) readStandings(ctx context.Context, m match.Summary, statement 
 	return page, err
 }
 
-const selectPlayed = `
-SELECT match_id, mode, over_at, rank, score, correct, player_count FROM seats
-WHERE game = $1 AND player = $2 AND (over_at, match_id) < ($3, $4)
-ORDER BY over_at DESC, match_id DESC LIMIT $5`
-
 // Matches returns up to limit (at least 1) of a player's settled matches, newest first,
 // and the cursor of the next page, "" after the last. A cursor names the last match of a
 // page. So matches that are settled between two calls neither repeat nor hide one. The
@@ -167,7 +160,10 @@ func (h *History) Matches(ctx context.Context, game, player, cursor string, limi
 	}
 	page, err = list(ctx, h.database, func(p *match.HistoryEntry) []any {
 		return into(&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players)
-	}, selectPlayed, game, player, overAt, id, limit+1)
+	}, `
+SELECT match_id, mode, over_at, rank, score, correct, player_count FROM seats
+WHERE game = $1 AND player = $2 AND (over_at, match_id) < ($3, $4)
+ORDER BY over_at DESC, match_id DESC LIMIT $5`, game, player, overAt, id, limit+1)
 	page, next = cutPage(page, limit, func(last *match.HistoryEntry) string { return newCursor(last.OverAt, last.Match) })
 	return page, next, err
 }

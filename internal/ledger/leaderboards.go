@@ -31,14 +31,7 @@ func (b *Leaderboards) ReadRows(ctx context.Context, game string, after int64, l
 	}, selectEntries, game, after, limit)
 }
 
-const (
-	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see dialect.byteOrder
-
-	selectFirstUnsummed = `SELECT day, start_pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`
-
-	selectHead = `
-SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
-)
+const orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see dialect.byteOrder
 
 // selectSums returns all sums of a game. Days are summed in order. So table day_sums has the
 // days before the first unsummed one ($2), and the entries after its position ($3) are
@@ -55,7 +48,7 @@ func (b *Leaderboards) Snapshot(ctx context.Context, game string, work func(lead
 		mark, firstDay := readHeadMark(ctx, tx, game)
 		var day string
 		var pos int64
-		tx.get(ctx, into(&day, &pos), selectFirstUnsummed, game)
+		tx.get(ctx, into(&day, &pos), `SELECT day, start_pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`, game)
 		if tx.err != nil {
 			return tx.err
 		}
@@ -67,7 +60,8 @@ func (b *Leaderboards) Snapshot(ctx context.Context, game string, work func(lead
 // the epoch.
 func readHeadMark(ctx context.Context, tx *transaction, game string) (mark leaderboard.Watermark, firstDay string) {
 	mark.Epoch = tx.db.Epoch()
-	tx.get(ctx, into(&mark.Pos, &mark.Day, &firstDay, &mark.RowID), selectHead, game)
+	tx.get(ctx, into(&mark.Pos, &mark.Day, &firstDay, &mark.RowID), `
+SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`, game)
 	return mark, firstDay
 }
 
@@ -98,16 +92,14 @@ func sumPointers(s *leaderboard.DaySum) []any {
 	return append([]any{&s.HolderKind, &s.Holder, &s.Day, &s.Newest, &s.CommittedAt}, aggregatePointers(&s.Aggregates)...)
 }
 
-const selectHolders = `
+// ReadHolders implements leaderboard.Ledger.
+func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
+	return list(ctx, b.database, itself[string], `
 WITH RECURSIVE h (holder) AS (
     SELECT MIN(holder) FROM entries WHERE game = $1 AND holder_kind = $2 AND holder > $3
     UNION ALL
     SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.holder_kind = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
-) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`
-
-// ReadHolders implements leaderboard.Ledger.
-func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
-	return list(ctx, b.database, itself[string], selectHolders, game, string(kind), after, limit)
+) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`, game, string(kind), after, limit)
 }
 
 // selectSumsUpTo sums as if up_to were the last position: it also ignores corrections
@@ -128,12 +120,11 @@ func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, ki
 	return all, err
 }
 
-const selectMoving = `SELECT subject, opaque_id FROM erasures WHERE game = $1 AND last_move_pos > $2`
-
 // ReadMovingPlayers implements leaderboard.Ledger.
 func (b *Leaderboards) ReadMovingPlayers(ctx context.Context, game string, upTo int64) (ids []string, err error) {
 	var subject, opaque string
-	err = b.each(ctx, eachRow(func() { ids = append(ids, subject, opaque) }, &subject, &opaque), selectMoving, game, upTo)
+	err = b.each(ctx, eachRow(func() { ids = append(ids, subject, opaque) }, &subject, &opaque),
+		`SELECT subject, opaque_id FROM erasures WHERE game = $1 AND last_move_pos > $2`, game, upTo)
 	return ids, err
 }
 
@@ -144,12 +135,6 @@ SELECT d.game, d.day, d.start_pos, d.summed, d.summed_to,
 FROM days d WHERE d.game = $1 AND `
 	selectDay      = selectDayWhere + `d.day = $2`
 	selectUnsummed = selectDayWhere + `d.summed = 0 ORDER BY d.day LIMIT 1`
-
-	selectVersion = `
-SELECT d.version, COALESCE((
-    SELECT e.id FROM days n JOIN entries e ON e.game = n.game AND e.pos = n.start_pos
-    WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), '')
-FROM days d WHERE d.game = $1 AND d.day = $2`
 
 	selectDaySums = `
 SELECT ` + sumColumns + ` FROM day_sums WHERE game = $1 AND day = $2 AND holder_kind = $3` + orderByBytes
@@ -183,7 +168,11 @@ func (b *Leaderboards) HasDaySums(ctx context.Context, game, day string) (bool, 
 // the game has not had.
 func (b *Leaderboards) DayVersion(ctx context.Context, game, day string) (version int64, err error) {
 	var nextDayID string // id of the row that starts the next day
-	found, err := b.get(ctx, into(&version, &nextDayID), selectVersion, game, day)
+	found, err := b.get(ctx, into(&version, &nextDayID), `
+SELECT d.version, COALESCE((
+    SELECT e.id FROM days n JOIN entries e ON e.game = n.game AND e.pos = n.start_pos
+    WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), '')
+FROM days d WHERE d.game = $1 AND d.day = $2`, game, day)
 	if err != nil || !found {
 		return 0, err
 	}

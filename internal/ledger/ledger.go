@@ -178,14 +178,12 @@ func (p Position) Follows(earlier Position) bool {
 		p.Entries >= earlier.Entries && p.Access >= earlier.Access && p.Banks >= earlier.Banks
 }
 
-const selectPosition = `
-SELECT i.epoch, {timeline}, CAST((SELECT COALESCE(SUM(pos), 0) FROM ledger_heads) AS BIGINT), a.revision, i.bank_revision
-FROM ledger_info i, access_revision a WHERE i.id = 1 AND a.id = 1`
-
 // Position reads the position of the ledger. If the epoch has changed, Epoch returns the new one
 // from then on.
 func (l *Ledger) Position(ctx context.Context) (p Position, err error) {
-	found, err := l.get(ctx, into(&p.Epoch, &p.Timeline, &p.Entries, &p.Access, &p.Banks), selectPosition)
+	found, err := l.get(ctx, into(&p.Epoch, &p.Timeline, &p.Entries, &p.Access, &p.Banks), `
+SELECT i.epoch, {timeline}, CAST((SELECT COALESCE(SUM(pos), 0) FROM ledger_heads) AS BIGINT), a.revision, i.bank_revision
+FROM ledger_info i, access_revision a WHERE i.id = 1 AND a.id = 1`)
 	if err == nil && !found {
 		err = errors.New("ledger: the tables have no ledger")
 	}

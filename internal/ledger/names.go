@@ -19,11 +19,10 @@ type Names struct {
 // MaxNames limits the ids of one call of Nicknames or TeamNames.
 const MaxNames = 200
 
-const renamePlayer = `UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`
-
 // Rename implements identity.Names.
 func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
-	changed, err := s.exec(ctx, renamePlayer, game, id, nickname, skeleton)
+	changed, err := s.exec(ctx, `UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`,
+		game, id, nickname, skeleton)
 	switch {
 	case isUniqueViolation(err):
 		return identity.ErrNicknameTaken
@@ -33,19 +32,15 @@ func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string)
 	return err
 }
 
-const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
-
 // NicknameTaken implements identity.Names.
 func (s *Names) NicknameTaken(ctx context.Context, game, skeleton string) (bool, error) {
-	return getValue[bool](ctx, s.database, nicknameTaken, game, skeleton)
+	return getValue[bool](ctx, s.database, `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`, game, skeleton)
 }
-
-const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.game = $1 AND n.id {listed}`
 
 // Nicknames returns the nicknames of up to MaxNames players by id, in one query. Unknown
 // ids are missing.
 func (s *Names) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	return s.namesByID(ctx, selectNicknames, game, ids)
+	return s.namesByID(ctx, `SELECT n.id, n.nickname FROM {ids} players n WHERE n.game = $1 AND n.id {listed}`, game, ids)
 }
 
 // namesByID runs a query that returns ids with their names.
@@ -67,10 +62,6 @@ var _ identity.NameSource = (*Names)(nil)
 // which removes old row versions.
 const namePageSize = 10_000
 
-const selectNamedBetween = `
-SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
-ORDER BY named_at, game, skeleton LIMIT $5`
-
 // NamesBetween calls onName for the skeleton of every nickname that was claimed between
 // two times, both included, in order of time. Times are epoch ms by the database's clock.
 //
@@ -81,7 +72,9 @@ func (s *Names) NamesBetween(ctx context.Context, from, to int64, onName func(ga
 		return s.each(ctx, eachRow(func() {
 			count()
 			onName(game, skeleton, at)
-		}, &at, &game, &skeleton), selectNamedBetween, at, game, skeleton, to, s.pageSize)
+		}, &at, &game, &skeleton), `
+SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
+ORDER BY named_at, game, skeleton LIMIT $5`, at, game, skeleton, to, s.pageSize)
 	})
 }
 
@@ -95,9 +88,6 @@ func (s *Names) eachPage(read func(count func()) error) error {
 	}
 }
 
-const selectSkeletons = `
-SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton LIMIT $3`
-
 // EachSkeleton calls onSkeleton for the skeleton of every nickname of a game, in order. A
 // nickname that changes during the call may be missing, or appear with the old and the
 // new skeleton.
@@ -107,16 +97,15 @@ func (s *Names) EachSkeleton(ctx context.Context, game string, onSkeleton func(s
 		return s.each(ctx, eachRow(func() {
 			count()
 			onSkeleton(last)
-		}, &last), selectSkeletons, game, last, s.pageSize)
+		}, &last), `
+SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton LIMIT $3`, game, last, s.pageSize)
 	})
 }
-
-const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
 
 // CountNames returns the number of nicknames of a game, which is its number of players.
 // It reads a whole index, so it is slow for many players.
 func (s *Names) CountNames(ctx context.Context, game string) (int64, error) {
-	return getValue[int64](ctx, s.database, countNames, game)
+	return getValue[int64](ctx, s.database, `SELECT COUNT(*) FROM players WHERE game = $1`, game)
 }
 
 var saveTeam = insertRows("teams", "game, id, name") +
@@ -144,10 +133,8 @@ func teamRows(game string, items []*resultItem) [][]any {
 	return rows
 }
 
-const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $1 AND n.id {listed}`
-
 // TeamNames returns the names of up to MaxNames teams by id, in one query. A team has the
 // name of its last match that counted. Unknown ids are missing.
 func (s *Names) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	return s.namesByID(ctx, selectTeamNames, game, ids)
+	return s.namesByID(ctx, `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $1 AND n.id {listed}`, game, ids)
 }

@@ -85,12 +85,10 @@ func (s *Players) Player(ctx context.Context, game, id string) (identity.Player,
 	return s.queryPlayer(ctx, selectPlayerByID, game, id)
 }
 
-const selectSeat = `SELECT nickname, rating FROM players WHERE game = $1 AND id = $2`
-
 // Seat returns the seat that a player gets in a match, or identity.ErrNotFound.
 func (s *Players) Seat(ctx context.Context, game, id string) (match.Seat, error) {
 	var nickname, ratingJSON string
-	found, err := s.get(ctx, into(&nickname, &ratingJSON), selectSeat, game, id)
+	found, err := s.get(ctx, into(&nickname, &ratingJSON), `SELECT nickname, rating FROM players WHERE game = $1 AND id = $2`, game, id)
 	if err != nil || !found {
 		return match.Seat{}, cmp.Or(err, identity.ErrNotFound)
 	}
@@ -116,17 +114,11 @@ func (s *Players) queryPlayer(ctx context.Context, query, game, key string) (p i
 	return p, err
 }
 
-const (
-	rotateDevice = `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`
-	resetDevice  = `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`
-	detachDevice = `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`
-)
-
 var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate another", identity.ErrBadDevice)
 
 // RotateDevice implements identity.Devices.
 func (s *Players) RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error {
-	n, err := s.exec(ctx, rotateDevice, game, player, oldHash, newHash)
+	n, err := s.exec(ctx, `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`, game, player, oldHash, newHash)
 	switch {
 	case isUniqueViolation(err):
 		return errDeviceInUse
@@ -153,7 +145,7 @@ func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (playe
 		if player = id; found {
 			player = linkedPlayer
 		}
-		if c.exec(ctx, resetDevice, game, player, hash) == 0 {
+		if c.exec(ctx, `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`, game, player, hash) == 0 {
 			return identity.ErrNotFound
 		}
 		return nil

@@ -13,10 +13,6 @@ import (
 	"laststand/internal/match"
 )
 
-const selectRecounted = `
-SELECT standing_index, player, rank, team, score, correct, answered, asked, time_ms, has_left FROM seats
-WHERE game = $1 AND match_id = $2 ORDER BY standing_index`
-
 var updateSeat = updateRows("seats", "game, match_id, standing_index", "rank, score, correct, answered, asked, time_ms")
 
 // recount counts a match again after one more of its questions has become void.
@@ -44,7 +40,9 @@ func newRecount(ctx context.Context, tx *transaction, m match.Summary, question 
 		s.HasLeft = hasLeft == 1
 		r.seats = append(r.seats, &seat)
 		return err
-	}, selectRecounted, m.Game, m.Match)
+	}, `
+SELECT standing_index, player, rank, team, score, correct, answered, asked, time_ms, has_left FROM seats
+WHERE game = $1 AND match_id = $2 ORDER BY standing_index`, m.Game, m.Match)
 	for _, bot := range m.Bots {
 		r.seats = append(r.seats, &recountedSeat{index: bot.Index, before: match.Standing{
 			Player: bot.Player, Rank: bot.Rank, Team: bot.Team, Bot: true, Score: bot.Score, Correct: bot.Correct, Answered: bot.Answered, Asked: bot.Asked, TimeMS: bot.TimeMS,

@@ -86,17 +86,12 @@ func restorePostgres(ctx context.Context, config Config, path string) (err error
 	return copyLedger(ctx, from, to, func(tx *transaction) { tx.exec(ctx, replaceEpoch, rand.Text()) })
 }
 
-const (
-	selectTableExists = `SELECT to_regclass('ledger_info') IS NOT NULL`
-	selectHasLedger   = `SELECT EXISTS (SELECT 1 FROM ledger_info)`
-)
-
 // refuseLedger returns an error if a database of PostgreSQL has a ledger. Tables without rows are
 // left of a restore that has failed.
 func (db *database) refuseLedger(ctx context.Context) error {
-	hasLedger, err := getValue[bool](ctx, db, selectTableExists)
+	hasLedger, err := getValue[bool](ctx, db, `SELECT to_regclass('ledger_info') IS NOT NULL`)
 	if err == nil && hasLedger {
-		hasLedger, err = getValue[bool](ctx, db, selectHasLedger)
+		hasLedger, err = getValue[bool](ctx, db, `SELECT EXISTS (SELECT 1 FROM ledger_info)`)
 	}
 	if err == nil && hasLedger {
 		err = errors.New("the database has a ledger already; create an empty database and name it in --database")

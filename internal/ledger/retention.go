@@ -37,12 +37,9 @@ DELETE FROM answers WHERE (game, over_at, match_id, block) IN (
 DELETE FROM asked_questions WHERE id IN (SELECT id FROM asked_questions WHERE game = $1 AND asked_at < (SELECT {now}) - $2 ORDER BY asked_at LIMIT $3 {free})`
 
 	selectOldMatches = `SELECT id, over_at, summary, {now} FROM matches WHERE game = $1 AND over_at < (SELECT {now}) - $2 ORDER BY over_at, id LIMIT $3 {free}`
-	updateOverAt     = `UPDATE matches SET over_at = $3 WHERE game = $1 AND id = $2`
 	deleteSeats      = `
 DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
     SELECT game, player, over_at, match_id FROM seats WHERE game = $1 AND match_id = $2 ORDER BY standing_index LIMIT $3)`
-	deleteVoids = `DELETE FROM voids WHERE game = $1 AND match_id = $2`
-	deleteMatch = `DELETE FROM matches WHERE game = $1 AND id = $2`
 
 	// These limit a step of DeleteOld.
 	deletedBlocks  = 100
@@ -128,13 +125,13 @@ func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Du
 			}
 			changed++
 			if overAt := m.end(now); overAt >= now-age.Milliseconds() {
-				tx.exec(ctx, updateOverAt, game, m.id, overAt)
+				tx.exec(ctx, `UPDATE matches SET over_at = $3 WHERE game = $1 AND id = $2`, game, m.id, overAt)
 				continue
 			}
 			n := tx.exec(ctx, deleteSeats, game, m.id, seatsLeft)
 			if n < seatsLeft {
-				tx.exec(ctx, deleteVoids, game, m.id)
-				tx.exec(ctx, deleteMatch, game, m.id)
+				tx.exec(ctx, `DELETE FROM voids WHERE game = $1 AND match_id = $2`, game, m.id)
+				tx.exec(ctx, `DELETE FROM matches WHERE game = $1 AND id = $2`, game, m.id)
 				deleted++
 			}
 			seatsLeft -= n

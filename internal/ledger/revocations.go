@@ -14,8 +14,6 @@ var _ identity.RevocationStore = (*Revocations)(nil)
 type Revocations struct{ *database }
 
 const (
-	selectRevision = `SELECT revision, keys_revision FROM access_revision WHERE id = 1`
-
 	selectRevocationWhere  = `SELECT game, kind, id, issued_before, ends_at, reason, set_by, changed_at, revision FROM revocations WHERE `
 	selectRevocationsSince = selectRevocationWhere + `revision > $1 ORDER BY revision LIMIT $2`
 
@@ -24,7 +22,7 @@ const (
 
 // Revision implements identity.RevocationStore.
 func (s *Revocations) Revision(ctx context.Context) (r identity.Revision, err error) {
-	_, err = s.get(ctx, into(&r.Revocations, &r.Keys), selectRevision)
+	_, err = s.get(ctx, into(&r.Revocations, &r.Keys), `SELECT revision, keys_revision FROM access_revision WHERE id = 1`)
 	return r, err
 }
 
@@ -62,7 +60,7 @@ func (s *Revocations) SetRevocation(ctx context.Context, revocation identity.Rev
 		c.eachSubject(ctx, revocation, func(id string) {
 			revocation.ID, revocation.ChangedAt, revocation.Seq = id, c.now, c.seq
 			if revocation.Kind == identity.KindSubject {
-				c.exec(ctx, detachDevice, revocation.Game, id)
+				c.exec(ctx, `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`, revocation.Game, id)
 			}
 			c.save(ctx, revocation)
 		})
@@ -95,22 +93,13 @@ func (s *Revocations) LiftRevocation(ctx context.Context, revocation identity.Re
 }
 
 const (
-	incrementRevision  = `UPDATE access_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision, {now}`
 	updateKeysRevision = `UPDATE access_revision SET keys_revision = revision WHERE id = 1`
-
-	saveRevocation = `
-INSERT INTO revocations (game, kind, id, issued_before, ends_at, reason, set_by, changed_at, revision) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (game, kind, id) DO UPDATE SET issued_before = excluded.issued_before, ends_at = excluded.ends_at,
-    reason = excluded.reason, set_by = excluded.set_by, changed_at = excluded.changed_at, revision = excluded.revision`
 
 	endRevocation = `
 UPDATE revocations SET ends_at = $4, set_by = $5, changed_at = $4, revision = $6
 WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
 
-	deleteOldRevocations = `DELETE FROM revocations WHERE ends_at > 0 AND ends_at < $1`
-
-	selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND player = $2`
-	selectAccount       = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
+	selectAccount = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
 )
 
 // accessChange is a transaction that changes revocations, accounts or keys. It holds the lock
@@ -127,7 +116,7 @@ func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) e
 	return db.inTx(ctx, func(tx *transaction) error {
 		c := &accessChange{transaction: tx}
 		c.nextRevision(ctx)
-		tx.exec(ctx, deleteOldRevocations, c.now-identity.EndedRevocationTTL.Milliseconds())
+		tx.exec(ctx, `DELETE FROM revocations WHERE ends_at > 0 AND ends_at < $1`, c.now-identity.EndedRevocationTTL.Milliseconds())
 		return f(c)
 	})
 }
@@ -136,12 +125,16 @@ func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) e
 // each revocation. The time of the change stays that of the first call.
 func (c *accessChange) nextRevision(ctx context.Context) {
 	now := int64(0)
-	c.get(ctx, into(&c.seq, &now), incrementRevision)
+	c.get(ctx, into(&c.seq, &now), `UPDATE access_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision, {now}`)
 	c.now = cmp.Or(c.now, now)
 }
 
 func (c *accessChange) save(ctx context.Context, b identity.Revocation) {
-	c.exec(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
+	c.exec(ctx, `
+INSERT INTO revocations (game, kind, id, issued_before, ends_at, reason, set_by, changed_at, revision) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (game, kind, id) DO UPDATE SET issued_before = excluded.issued_before, ends_at = excluded.ends_at,
+    reason = excluded.reason, set_by = excluded.set_by, changed_at = excluded.changed_at, revision = excluded.revision`,
+		b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
 }
 
 // eachSubject calls apply for each subject of a revocation, each with a revision of its
@@ -175,7 +168,7 @@ func (c *accessChange) subjectIDs(ctx context.Context, game, id string) []string
 
 // linkedAccount returns the account that is linked to a guest, or "" if there is none.
 func (c *accessChange) linkedAccount(ctx context.Context, game, player string) (account string) {
-	c.get(ctx, into(&account), selectLinkedAccount, game, player)
+	c.get(ctx, into(&account), `SELECT subject FROM accounts WHERE game = $1 AND player = $2`, game, player)
 	if account == player {
 		return ""
 	}

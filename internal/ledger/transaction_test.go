@@ -24,10 +24,10 @@ func TestATransactionEndsWithItsFirstError(t *testing.T) {
 			"bulk": func(tx *transaction) { tx.bulk(t.Context(), insertRows("missing", "name"), row, nil) },
 		} {
 			err := l.inTx(t.Context(), func(tx *transaction) error {
-				tx.exec(t.Context(), insertBank, "before")
+				tx.exec(t.Context(), `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`, "before")
 				fail(tx)
 				tx.topics = append(tx.topics, "topic")
-				n := tx.exec(t.Context(), insertBank, "after")
+				n := tx.exec(t.Context(), `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`, "after")
 				found := tx.get(t.Context(), into(new(int)), "SELECT 1")
 				tx.each(t.Context(), eachRow(func() { t.Errorf("%s: a query ran after the error", name) }, new(int)), "SELECT 1")
 				tx.bulk(t.Context(), insertRows("banks", "name"), row, nil)

@@ -11,12 +11,6 @@ import (
 	"laststand/internal/match"
 )
 
-const (
-	lockMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2 {lock}`
-
-	insertVoid = `INSERT INTO voids (game, match_id, question, reason, voided_by, voided_at) VALUES ($1, $2, $3, $4, $5, {now})`
-)
-
 // MakeVoid makes a question of a settled match not count, as if the match had never asked it. It
 // counts all stored answers again: points, standings, team scores, players' totals and sums
 // of days change together. Leaderboards change when they apply the corrections. Ratings stay.
@@ -66,7 +60,8 @@ func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.V
 	if err := r.save(ctx); err != nil {
 		return false, err
 	}
-	tx.exec(ctx, insertVoid, v.Game, v.Match, v.Question, v.Reason, v.By)
+	tx.exec(ctx, `INSERT INTO voids (game, match_id, question, reason, voided_by, voided_at) VALUES ($1, $2, $3, $4, $5, {now})`,
+		v.Game, v.Match, v.Question, v.Reason, v.By)
 	tasks := c.entries.eventTasks(h)
 	if events := c.entries.events; events != nil {
 		tasks = append(tasks, c.entries.withoutInvalid(h.game, events.TasksForCorrection(r.after, v.Question, h.now))...)
@@ -77,7 +72,7 @@ func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.V
 // lockSummary locks a match and returns its summary, if the question can be made void.
 func lockSummary(ctx context.Context, tx *transaction, v answers.Void) (m match.Summary, err error) {
 	var text string
-	if !tx.get(ctx, into(&text), lockMatch, v.Game, v.Match) {
+	if !tx.get(ctx, into(&text), `SELECT summary FROM matches WHERE game = $1 AND id = $2 {lock}`, v.Game, v.Match) {
 		return m, match.ErrNotFound
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
