@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
+	"laststand/internal/match"
 	"laststand/internal/ops"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
@@ -45,16 +46,16 @@ type corrections struct {
 // Correct disqualifies the results of a match, or of one player in it. It returns the number of
 // ledger rows that the correction cancels.
 func (c corrections) Correct(ctx context.Context, correction ops.Correction) (int, error) {
-	disqualified, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
+	count, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
 		Game: correction.Game, Match: correction.Match, Player: correction.Player, Reason: correction.Reason, By: correction.By,
 	})
-	if errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, match.ErrNotFound) {
 		return 0, ops.ErrNoResult
 	}
 	if err != nil {
 		return 0, err
 	}
-	return disqualified.EntryCount, c.leaderboards.Apply(ctx, correction.Game)
+	return count, c.leaderboards.Apply(ctx, correction.Game)
 }
 
 // isStoreUnavailable reports whether the database or Redis cannot serve requests at the moment.

@@ -69,23 +69,16 @@ type accountLink struct {
 // or has results, or if the guest has another account, ErrBadAccount for an erased account,
 // ErrNotGuest and ErrNotFound.
 func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) error {
-	err := inAccessChange(ctx, a.database, func(c *accessChange) error {
+	return inAccessChange(ctx, a.database, func(c *accessChange) error {
 		return accountLink{c, game, guest, account}.apply(ctx)
 	})
-	if errors.Is(err, errAlreadyLinked) {
-		return nil
-	}
-	return err
 }
-
-// errAlreadyLinked rolls back a change that is not needed.
-var errAlreadyLinked = errors.New("the account is linked to this guest already")
 
 func (link accountLink) apply(ctx context.Context) error {
 	player, accountExists := accountPlayer(ctx, link.transaction, link.game, link.account)
 	switch {
 	case accountExists && player == link.guest && link.account != link.guest:
-		return errAlreadyLinked
+		return nil
 	case accountExists && player == "":
 		return fmt.Errorf("%w: %w", identity.ErrBadAccount, identity.ErrErased)
 	case accountExists && player != link.account:

@@ -77,16 +77,9 @@ func tableVersion(ctx context.Context, tx *transaction) (version int64, err erro
 
 // newestVersion returns the version of the tables of this program.
 func newestVersion() (newest int64, err error) {
-	files, err := migrationFiles.ReadDir("migrations")
-	for _, file := range files {
-		version, err := goose.NumericComponent(file.Name())
-		if err != nil {
-			return 0, err
-		}
-		newest = max(newest, version)
-	}
-	for version := range extraMigrations {
-		newest = max(newest, version)
+	migrations, err := sqliteDialect().migrations()
+	for _, m := range migrations {
+		newest = max(newest, m.Version)
 	}
 	return newest, err
 }

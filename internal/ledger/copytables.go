@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -131,28 +130,16 @@ func copyTables(ctx context.Context, tables []table, from, to *transaction, inse
 	return nil
 }
 
-// rows reads the rows of a table, in any order. A row is valid until the next one is read.
+// rows reads the rows of a table, in any order.
 func (t table) rows(ctx context.Context, in *transaction) rowSource {
-	return func(yield func([]any, error) bool) {
-		rows, err := in.QueryContext(ctx, "SELECT "+strings.Join(t.columns, ", ")+" FROM "+t.name)
-		if err != nil {
-			yield(nil, err)
-			return
+	return queryRows(ctx, in, func(row *[]any) []any {
+		*row = make([]any, len(t.columns))
+		pointers := make([]any, len(t.columns))
+		for i := range pointers {
+			pointers[i] = &(*row)[i]
 		}
-		defer rows.Close()
-		row, into := make([]any, len(t.columns)), make([]any, len(t.columns))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		for rows.Next() {
-			if err := rows.Scan(into...); !yield(row, err) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(nil, err)
-		}
-	}
+		return pointers
+	}, "SELECT "+strings.Join(t.columns, ", ")+" FROM "+t.name)
 }
 
 // insertEach inserts rows one by one. The connection prepares the statement once.
@@ -177,11 +164,8 @@ func copyRows(conn *sql.Conn) insertFunc {
 		next, stop := iter.Pull2(rows)
 		defer stop()
 		source := pgx.CopyFromFunc(func() ([]any, error) {
-			row, err, ok := next()
-			if !ok || err != nil {
-				return nil, err
-			}
-			return slices.Clone(row), nil
+			row, err, _ := next()
+			return row, err
 		})
 		return conn.Raw(func(driverConn any) error {
 			_, err := driverConn.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, source)

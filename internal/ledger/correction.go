@@ -27,45 +27,36 @@ type Disqualification struct {
 	Reason, By  string
 }
 
-// DisqualifyResult says which corrections Disqualify added. It is zero if the match did not
-// count, or if everything was corrected before.
-type DisqualifyResult struct {
-	EntryCount        int   // number of corrections
-	FirstPos, LastPos int64 // positions of the corrections; 0 if there are none
-}
-
 // Disqualify makes the results of a player in a match not count, or those of all players
 // and teams. It adds corrections to the game's current day and updates totals and sums.
 // Leaderboards change when they apply the corrections. Results that were corrected
-// before do not change. The match's record, history and ratings stay.
+// before do not change. The match's record, history and ratings stay. It returns the number of
+// corrections, which is 0 if the match did not count, or if everything was corrected before.
 //
-// ErrNotFound means that the game has no such match, or the match no such player.
-func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (result DisqualifyResult, err error) {
+// match.ErrNotFound means that the game has no such match, or the match no such player.
+func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (count int, err error) {
 	m, err := c.history.readSummary(ctx, d.Game, d.Match)
-	if errors.Is(err, match.ErrNotFound) {
-		err = ErrNotFound
-	}
 	if err == nil {
 		err = c.inTx(ctx, func(tx *transaction) (err error) {
-			result, err = c.disqualify(ctx, tx, d, m)
+			count, err = c.disqualify(ctx, tx, d, m)
 			return err
 		})
 	}
-	return result, err
+	return count, err
 }
 
 var insertCorrection = insertRows("corrections", "game, pos, reason, corrected_by")
 
 // disqualify adds corrections for the entries of a match that still count, under the lock on the
 // game's head. It enqueues the tasks that report ended days.
-func (c *Corrections) disqualify(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (result DisqualifyResult, err error) {
+func (c *Corrections) disqualify(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (count int, err error) {
 	h, err := c.entries.lockHead(ctx, tx, d.Game)
 	if err != nil {
-		return result, err
+		return 0, err
 	}
 	corrections, err := newCorrections(ctx, tx, d, m)
 	if err != nil || len(corrections) == 0 {
-		return result, err
+		return 0, err
 	}
 	h.add(corrections...)
 	h.save(ctx, tx)
@@ -75,7 +66,7 @@ func (c *Corrections) disqualify(ctx context.Context, tx *transaction, d Disqual
 		reasons = append(reasons, []any{d.Game, correction.Pos, d.Reason, d.By})
 	}
 	tx.bulk(ctx, insertCorrection, reasons, nil)
-	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, enqueueAll(ctx, tx, c.entries.eventTasks(h))
+	return len(corrections), enqueueAll(ctx, tx, c.entries.eventTasks(h))
 }
 
 const (
@@ -117,7 +108,7 @@ func countedEntries(ctx context.Context, tx *transaction, d Disqualification, m 
 	case tx.err != nil:
 		return nil, tx.err
 	case !hasSeat && d.Player != "":
-		return nil, ErrNotFound
+		return nil, match.ErrNotFound
 	case hasSeat && m.CountsForLeaderboards && len(entries) == 0:
 		return nil, errors.New("the match counts, but the ledger has no entries for it")
 	}

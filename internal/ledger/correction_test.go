@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func disqualify(t *testing.T, l *Ledger, id, player string) DisqualifyResult {
+func disqualify(t *testing.T, l *Ledger, id, player string) (count int) {
 	t.Helper()
 	return must(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
 }
@@ -45,7 +45,7 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 					t.Fatalf("summed %v", got)
 				}
 				head := readHead(t, l.Ledger)
-				if done := disqualify(t, l.Ledger, "m2", "p1"); done != (DisqualifyResult{1, head.Pos + 1, head.Pos + 1}) {
+				if done := disqualify(t, l.Ledger, "m2", "p1"); done != 1 {
 					t.Errorf("done %+v at head %+v", done, head)
 				}
 				row := must(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
@@ -138,10 +138,10 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 			{"m1", "p2", 1, nil}, {"m1", "p2", 0, nil},
 			{"m1", "", 3, nil}, {"m1", "", 0, nil}, {"m1", "p1", 0, nil},
 			{"m2", "", 0, nil}, {"m2", "p1", 0, nil}, {"m3", "", 0, nil},
-			{"m1", "red", 0, ErrNotFound}, {"m1", "p4", 0, ErrNotFound}, {"m2", "robot", 0, ErrNotFound}, {"m5", "", 0, ErrNotFound},
+			{"m1", "red", 0, match.ErrNotFound}, {"m1", "p4", 0, match.ErrNotFound}, {"m2", "robot", 0, match.ErrNotFound}, {"m5", "", 0, match.ErrNotFound},
 		} {
 			done, err := l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: c.match, Player: c.player, Reason: "r", By: "b"})
-			if done.EntryCount != c.rows || !errors.Is(err, c.err) {
+			if done != c.rows || !errors.Is(err, c.err) {
 				t.Errorf("%+v: %+v, %v", c, done, err)
 			}
 		}
@@ -251,7 +251,7 @@ func TestDisqualifyCorrectsMorePlayersThanOneStatementHas(t *testing.T) {
 		l := openLedger(t, db)
 		large := duel("m1", 1, names("p", maxBulkRows+1)...)
 		must(l.Results.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
-		if done := disqualify(t, l, "m1", ""); done.EntryCount != maxBulkRows+1 || done.LastPos-done.FirstPos != maxBulkRows {
+		if done := disqualify(t, l, "m1", ""); done != maxBulkRows+1 {
 			t.Errorf("done %+v", done)
 		}
 		if sums := readSnapshot(t, l); len(sums) != 1 || sums[0].Holder != "p000" || sums[0].Newest != 2 {

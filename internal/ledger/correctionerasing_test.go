@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/match"
 	"laststand/internal/testenv"
 )
 
@@ -29,12 +30,12 @@ func TestCorrectionsFollowAnErasure(t *testing.T) {
 			t.Fatal(err)
 		}
 		opaque := standingsOf(t, l, "m1")[0].Player
-		if err := l.taking(t, "m1", erasedSubjectID); !errors.Is(err, ErrNotFound) {
+		if err := l.taking(t, "m1", erasedSubjectID); !errors.Is(err, match.ErrNotFound) {
 			t.Errorf("of the former id: %v", err)
 		}
 		done := disqualify(t, l, "m1", "")
-		rows := must(l.Leaderboards.ReadRows(t.Context(), game, done.FirstPos-2, 10))(t)
-		if done.EntryCount != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != opaque || rows[2].Holder != "other" {
+		rows := must(l.Leaderboards.ReadRows(t.Context(), game, readHead(t, l).Pos-3, 10))(t)
+		if done != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != opaque || rows[2].Holder != "other" {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}
 		checkSums(t, l)

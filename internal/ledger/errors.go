@@ -16,12 +16,8 @@ import (
 	"laststand/internal/timer"
 )
 
-// Errors of requests that the ledger refuses.
-var (
-	ErrNotFound = errors.New("ledger: not found")
-	// ErrBadResult means that Commit can never commit a result.
-	ErrBadResult = errors.New("ledger: result refused")
-)
+// ErrBadResult means that Commit can never commit a result.
+var ErrBadResult = errors.New("ledger: result refused")
 
 // errKeyDeleted means that a key existed at the insert and was deleted before it was
 // read. Enqueue must not report a task that does not exist, so the caller must retry.

@@ -2,10 +2,8 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"hash/fnv"
-	"iter"
 	"slices"
 
 	"laststand/internal/leaderboard"
@@ -52,7 +50,7 @@ func (b *Leaderboards) Snapshot(ctx context.Context, game string, work func(lead
 		if tx.err != nil {
 			return tx.err
 		}
-		return work(leaderboard.Snapshot{Watermark: mark, FirstDay: firstDay, Sums: querySums(ctx, tx, selectSums, game, day, pos)})
+		return work(leaderboard.Snapshot{Watermark: mark, FirstDay: firstDay, Sums: queryRows(ctx, tx, sumPointers, selectSums, game, day, pos)})
 	})
 }
 
@@ -63,29 +61,6 @@ func readHeadMark(ctx context.Context, tx *transaction, game string) (mark leade
 	tx.get(ctx, into(&mark.Pos, &mark.Day, &firstDay, &mark.RowID), `
 SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`, game)
 	return mark, firstDay
-}
-
-// querySums iterates over the rows of a query that returns sumColumns. After an error it
-// stops.
-func querySums(ctx context.Context, tx *transaction, query string, args ...any) iter.Seq2[leaderboard.DaySum, error] {
-	return func(yield func(leaderboard.DaySum, error) bool) {
-		rows, err := tx.QueryContext(ctx, tx.db.expandSQL(query), args...)
-		if err != nil {
-			yield(leaderboard.DaySum{}, err)
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var s leaderboard.DaySum
-			err := rows.Scan(sumPointers(&s)...)
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(leaderboard.DaySum{}, err)
-		}
-	}
 }
 
 func sumPointers(s *leaderboard.DaySum) []any {
@@ -190,18 +165,17 @@ func (b *Leaderboards) ReadDaySums(ctx context.Context, game, day string, kind l
 		if !tx.get(ctx, d.pointers(), selectDay, game, day) {
 			return nil
 		}
-		scan := func(rows *sql.Rows) error {
-			var s leaderboard.DaySum
-			err := rows.Scan(sumPointers(&s)...)
+		sums := queryRows(ctx, tx, sumPointers, selectDaySums, game, day, string(kind))
+		if d.summed == 0 {
+			sums = queryRows(ctx, tx, sumPointers, computeDaySums, game, d.startPos, d.nextDayPos, string(kind))
+		}
+		for s, err := range sums {
 			if err == nil {
 				err = onSum(s)
 			}
-			return err
-		}
-		if d.summed == 0 {
-			tx.each(ctx, scan, computeDaySums, game, d.startPos, d.nextDayPos, string(kind))
-		} else {
-			tx.each(ctx, scan, selectDaySums, game, day, string(kind))
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -47,6 +48,29 @@ func itself[T any](value *T) []any { return into(value) }
 func list[T any](ctx context.Context, db *database, columns func(*T) []any, text string, args ...any) (all []T, err error) {
 	err = db.each(ctx, appendTo(&all, columns), text, args...)
 	return all, err
+}
+
+// queryRows iterates over the rows of a query: see appendTo. It stops after an error.
+func queryRows[T any](ctx context.Context, tx *transaction, columns func(*T) []any, text string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		rows, err := tx.QueryContext(ctx, tx.db.expandSQL(text), args...)
+		if err != nil {
+			yield(none, describe(text, err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var value T
+			err := rows.Scan(columns(&value)...)
+			if !yield(value, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(none, describe(text, err))
+		}
+	}
 }
 
 // getValue returns the value of a query that returns one, and the zero value if it has no row.

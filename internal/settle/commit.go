@@ -81,14 +81,13 @@ func (s *Service) settleBatch(workCtx context.Context, results []match.Result, s
 // commit passes results to the ledger until the ledger answers. retried means that
 // it tried more than once, so an earlier attempt may have committed the results.
 func (s *Service) commit(workCtx context.Context, results []match.Result) (committed []Committed, retried bool, err error) {
-	var wait backoff
-	for ; ; retried = true {
+	for attempts := int64(1); ; attempts++ {
 		committed, err = s.commitOnce(workCtx, results)
 		if err == nil || !s.isUnavailable(err) || workCtx.Err() != nil {
-			return committed, retried, err
+			return committed, attempts > 1, err
 		}
 		s.metrics.countFailures(reasonUnavailable, 1)
-		timer.Sleep(workCtx, wait.next())
+		timer.Sleep(workCtx, callBackoff.RandomWait(attempts))
 	}
 }
 
@@ -146,7 +145,7 @@ func (s *Service) finishBatch(workCtx context.Context, results []match.Result, c
 	for i, result := range settled {
 		delete(s.refusedResults, newMatchKey(result))
 		if result.CountsForLeaderboards && (committed[i].IsNew || includeOld) {
-			s.notifier.enqueue(workCtx, result)
+			s.notify(workCtx, result)
 		}
 	}
 	return true

@@ -124,7 +124,7 @@ func (s *Service) commitDeadLetter(workCtx context.Context, r match.Result) erro
 		return err
 	}
 	if settled := applyCommitted([]match.Result{r}, committed)[0]; settled.CountsForLeaderboards {
-		s.notifier.enqueue(workCtx, settled)
+		s.notify(workCtx, settled)
 	}
 	return nil
 }

@@ -120,8 +120,8 @@ func newMatchKey(result match.Result) matchKey { return matchKey{result.Game, re
 // retryAt, and none becomes a dead letter.
 type gameHold struct {
 	refusedInRow map[matchKey]bool // refused since the ledger accepted one; maxRefusedInRow+1 at most
-	wait         backoff
-	retryAt      time.Time // zero: not on hold
+	attempts     int64             // while on hold
+	retryAt      time.Time         // zero: not on hold
 	loggedAt     time.Time
 }
 
@@ -157,7 +157,8 @@ func (h gameHolds) record(result match.Result, cause error, isOwnFault bool, log
 	}
 	isHeld = len(hold.refusedInRow) > maxRefusedInRow
 	if isHeld {
-		hold.retryAt = time.Now().Add(hold.wait.next())
+		hold.attempts++
+		hold.retryAt = time.Now().Add(callBackoff.RandomWait(hold.attempts))
 	}
 	if (isHeld || !isOwnFault) && time.Since(hold.loggedAt) >= logInterval {
 		hold.loggedAt = time.Now()

@@ -49,7 +49,7 @@ func (s *Service) Run(ctx context.Context) error {
 	})
 	s.runLoop(ctx, workCtx)
 	close(s.stopped)
-	s.notifier.close()
+	s.closeOutboxes()
 	cancel()
 	stopTimer.Wait()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,7 +93,8 @@ type Service struct {
 	stopped chan struct{}                      // closed when the service accepts no more results
 
 	// Only Run's loop uses the fields below.
-	notifier       notifier
+	outboxes       map[string]chan match.Result // by game: see notify
+	outboxWorkers  sync.WaitGroup
 	refusedResults map[matchKey]refusedResult
 	holds          gameHolds
 	ledgerDown     bool // true: the last call of the ledger got no answer
@@ -101,11 +103,10 @@ type Service struct {
 // New returns a service. It does nothing before Run.
 func New(config Config) *Service {
 	config.BatchSize, config.QueueSize = cmp.Or(config.BatchSize, 256), cmp.Or(config.QueueSize, 4096)
-	service := &Service{
-		Config: config, queue: make(chan match.Result, config.QueueSize), retries: make(chan func(context.Context)), stopped: make(chan struct{}),
-		refusedResults: map[matchKey]refusedResult{}, holds: gameHolds{},
+	queue := make(chan match.Result, config.QueueSize)
+	return &Service{
+		Config: config, metrics: newMetrics(config.Registry, func() float64 { return float64(len(queue)) }),
+		queue: queue, retries: make(chan func(context.Context)), stopped: make(chan struct{}),
+		outboxes: map[string]chan match.Result{}, refusedResults: map[matchKey]refusedResult{}, holds: gameHolds{},
 	}
-	service.metrics = newMetrics(config.Registry, func() float64 { return float64(len(service.queue)) })
-	service.notifier = notifier{config: &service.Config, metrics: service.metrics, outboxes: map[string]chan match.Result{}}
-	return service
 }

@@ -464,7 +464,7 @@ func TestFullOutboxSkipsNotification(t *testing.T) {
 		env.leaderboardsFault = func(string) error { return errDown }
 		service, stop := env.start(t, nil)
 		for n := range results {
-			service.notifier.enqueue(t.Context(), match.Result{Game: "demo", Match: matchID(n)})
+			service.notify(t.Context(), match.Result{Game: "demo", Match: matchID(n)})
 		}
 		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
 		time.Sleep(time.Minute)

@@ -21,7 +21,7 @@ var errLeaseEnded = errors.New("the lease ended before the attempt: the worker d
 // RecordFailure records a failed attempt as its worker reported it; now is in epoch ms. The task
 // returns to its queue after the wait, or becomes dead after its last attempt.
 func (t *Task) RecordFailure(now int64, attempt *FailedAttempt) {
-	wait := cmp.Or(attempt.Wait, attempt.Backoff.randomWait(t.Tries+1))
+	wait := cmp.Or(attempt.Wait, attempt.Backoff.RandomWait(t.Tries+1))
 	if !attempt.Postponed {
 		t.addError(now, attempt.Err)
 	}

@@ -54,7 +54,7 @@ func TestBackoffWaitsUpToADoublingLimit(t *testing.T) {
 	for attempts, limit := range map[int64]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
 		var longest, shortest time.Duration = 0, limit
 		for range 1000 {
-			wait := backoff.randomWait(attempts)
+			wait := backoff.RandomWait(attempts)
 			longest, shortest = max(longest, wait), min(shortest, wait)
 		}
 		if longest > limit || longest < limit*9/10 || shortest > limit/10 {
