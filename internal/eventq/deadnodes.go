@@ -17,7 +17,7 @@ const (
 // renewSessions renews the sessions of this node, and looks for those of dead nodes in
 // the partitions of this node.
 func (p *Players) renewSessions(ctx context.Context) error {
-	err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Renew(ctx, p.Node, p.recordedGames(), p.Now()) })
+	err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, p.recordedGames(), nil, p.Now()) })
 	partitions, _ := p.duty()
 	for _, partition := range partitions {
 		for more := true; more && err == nil && ctx.Err() == nil; {
@@ -47,7 +47,7 @@ func (p *Players) endDeadNodeSessions(ctx context.Context, partition int) (more 
 		records[i].Ended = true
 	}
 	p.counts.deadNodeSessions.Add(float64(len(records)))
-	return true, p.sessions.Sync(ctx, node, records, p.Now())
+	return true, p.sessions.Sync(ctx, node, nil, records, 0)
 }
 
 // recordedGames returns the games with sessions here that the SessionStore knows, or

@@ -99,7 +99,7 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 		}
 		for _, owner := range []*testNode{b, c} {
 			visits[0].Ended = true
-			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, visits, now()); err != nil {
+			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, nil, visits, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

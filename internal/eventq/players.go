@@ -165,7 +165,7 @@ func (p *Players) sync(ctx context.Context) error {
 		if len(changes) == 0 {
 			return nil
 		}
-		err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, changes, p.Now()) })
+		err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, nil, changes, p.Now()) })
 		if err != nil {
 			return err
 		}

@@ -108,7 +108,10 @@ func (p *testNode) checkStore() error {
 // fakeSessionStore is the shared store as one node reaches it.
 type fakeSessionStore struct{ *testNode }
 
-func (a fakeSessionStore) Sync(_ context.Context, node string, changes []SessionRecord, now int64) error {
+func (a fakeSessionStore) Sync(_ context.Context, node string, games []string, changes []SessionRecord, seenAt int64) error {
+	if len(games)+len(changes) == 0 { // there is nothing to call
+		return nil
+	}
 	if err := a.checkStore(); err != nil {
 		return err
 	}
@@ -121,8 +124,8 @@ func (a fakeSessionStore) Sync(_ context.Context, node string, changes []Session
 			continue
 		}
 		a.hall.visits[node][v.Session] = v
-		a.hall.seen[node] = max(a.hall.seen[node], now)
 	}
+	a.hall.seen[node] = max(a.hall.seen[node], seenAt)
 	for _, v := range changes {
 		if !v.Ended {
 			continue
@@ -132,18 +135,6 @@ func (a fakeSessionStore) Sync(_ context.Context, node string, changes []Session
 		}
 		delete(a.hall.visits[node], v.Session)
 	}
-	return nil
-}
-
-func (a fakeSessionStore) Renew(_ context.Context, node string, games []string, now int64) error {
-	if len(games) == 0 { // there is nothing to call
-		return nil
-	}
-	if err := a.checkStore(); err != nil {
-		return err
-	}
-	defer a.hall.mu.Unlock()
-	a.hall.seen[node] = now
 	return nil
 }
 

@@ -20,14 +20,13 @@ type SessionRecord struct {
 // their end if the node dies. Callers may repeat every call. It is safe for
 // concurrent use.
 type SessionStore interface {
-	// Sync adds sessions that started at a node, which is alive, and then removes those
-	// that have ended.
-	Sync(ctx context.Context, node string, changes []SessionRecord, now int64) error
-	// Renew records that a node and its sessions of these games are alive. The store
-	// forgets the sessions of a node that is not renewed for an hour.
-	Renew(ctx context.Context, node string, games []string, now int64) error
+	// Sync adds sessions that started at a node, and then removes those that have ended.
+	// It records that the node was seen, with its sessions of these games and of the
+	// games of the changes; at 0: it was not seen. The store forgets the sessions of a
+	// node that is not seen for an hour.
+	Sync(ctx context.Context, node string, games []string, changes []SessionRecord, seenAt int64) error
 	// DeadNodeSessions returns sessions of a partition's games at a node that was
-	// not renewed within age ms, as they were last seen. It returns at most limit,
+	// not seen within age ms, as they were last seen. It returns at most limit,
 	// and none if there are none. After the caller has reported their end, it must
 	// remove them.
 	DeadNodeSessions(ctx context.Context, partition int, now, age int64, limit int) (found []SessionRecord, node string, err error)

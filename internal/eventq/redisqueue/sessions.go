@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/eventq"
 )
 
@@ -23,8 +21,11 @@ type sessionChanges struct {
 }
 
 // Sync implements eventq.SessionStore. It runs one script for each partition.
-func (s *Store) Sync(ctx context.Context, node string, changes []eventq.SessionRecord, now int64) error {
+func (s *Store) Sync(ctx context.Context, node string, games []string, changes []eventq.SessionRecord, seenAt int64) error {
 	parts := make(map[partition]sessionChanges)
+	for _, game := range games {
+		parts[gamePartition(game)] = sessionChanges{}
+	}
 	for _, record := range changes {
 		c := parts[gamePartition(record.Game)]
 		if record.Ended {
@@ -39,34 +40,16 @@ func (s *Store) Sync(ctx context.Context, node string, changes []eventq.SessionR
 		parts[gamePartition(record.Game)] = c
 	}
 	for part, c := range parts {
-		if err := s.changeSessions(ctx, part, node, c, now); err != nil {
+		if err := s.changeSessions(ctx, part, node, c, seenAt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) changeSessions(ctx context.Context, k partition, node string, c sessionChanges, now int64) error {
-	args := append([]any{node, now, sessionTTL.Milliseconds(), len(c.added) / 2}, c.added...)
+func (s *Store) changeSessions(ctx context.Context, k partition, node string, c sessionChanges, seenAt int64) error {
+	args := append([]any{node, seenAt, sessionTTL.Milliseconds(), len(c.added) / 2}, c.added...)
 	return s.run(ctx, "sessions", sessionsScript, []string{k.sessions(node), k.sessionNodes()}, append(args, c.ended...)...)
-}
-
-// Renew implements eventq.SessionStore.
-func (s *Store) Renew(ctx context.Context, node string, games []string, now int64) error {
-	seen := make(map[partition]bool)
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, game := range games {
-			k := gamePartition(game)
-			if seen[k] {
-				continue
-			}
-			seen[k] = true
-			p.PExpire(ctx, k.sessions(node), sessionTTL)
-			p.ZAddXX(ctx, k.sessionNodes(), redis.Z{Member: node, Score: float64(now)})
-		}
-		return nil
-	})
-	return wrapError("renew", err)
 }
 
 // DeadNodeSessions implements eventq.SessionStore. A node that was last seen

@@ -60,14 +60,14 @@ func (h *sessionTest) add(node string, all ...eventq.SessionRecord) {
 // addAt adds sessions at a time.
 func (h *sessionTest) addAt(now int64, node string, all ...eventq.SessionRecord) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, all, now); err != nil {
+	if err := h.Sync(h.Context(), node, nil, all, now); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *sessionTest) remove(node string, all ...eventq.SessionRecord) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, ended(all...), someday+1_000_000); err != nil {
+	if err := h.Sync(h.Context(), node, nil, ended(all...), 0); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -82,7 +82,7 @@ func ended(all ...eventq.SessionRecord) []eventq.SessionRecord {
 
 func (h *sessionTest) renew(node string, now int64) {
 	h.Helper()
-	if err := h.Renew(h.Context(), node, []string{h.game, h.game}, now); err != nil {
+	if err := h.Sync(h.Context(), node, []string{h.game, h.game}, nil, now); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -176,7 +176,7 @@ func TestAShortSession(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		short, long := h.record("short", someday), h.record("long", someday)
 		for range 2 {
-			if err := h.Sync(h.Context(), h.a, append(ended(short), short, long), someday); err != nil {
+			if err := h.Sync(h.Context(), h.a, nil, append(ended(short), short, long), someday); err != nil {
 				h.Fatal(err)
 			}
 			if found, _ := h.deadSessions(someday + age); len(found) != 1 || !same(found[0], long) {
@@ -290,8 +290,8 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 	a := New(client)
 	v := eventq.SessionRecord{Game: "demo", Session: "s"}
 	for name, call := range map[string]func(context.Context) error{
-		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", []eventq.SessionRecord{v}, someday) },
-		"renew": func(ctx context.Context) error { return a.Renew(ctx, "a", []string{"demo"}, someday) },
+		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", nil, []eventq.SessionRecord{v}, someday) },
+		"renew": func(ctx context.Context) error { return a.Sync(ctx, "a", []string{"demo"}, nil, someday) },
 		"orphans": func(ctx context.Context) error {
 			_, _, err := a.DeadNodeSessions(ctx, 0, someday, age, 10)
 			return err
