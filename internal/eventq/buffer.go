@@ -126,16 +126,14 @@ func (c *gameBuffer) finishPush() (left int) {
 	return len(c.items)
 }
 
-// close closes the buffer. It returns how many items it held, and a push that counts
+// close closes the buffer, and returns how many items it held. The next push counts
 // those of them that cannot be in the queue.
-func (c *gameBuffer) close(ids *idGenerator) (lost int, count Push) {
+func (c *gameBuffer) close() (lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lost = c.size()
-	if len(c.items) > 0 {
+	if lost = c.size(); len(c.items) > 0 {
 		c.refuse(Shutdown, int64(len(c.items)))
 	}
-	count = Push{ID: ids.next(), Refused: c.refused}
-	c.items, c.push, c.refused, c.isClosed = nil, nil, nil, true
-	return lost, count
+	c.items, c.push, c.isClosed = nil, nil, true
+	return lost
 }

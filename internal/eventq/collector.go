@@ -101,16 +101,12 @@ func (s *intake) push(ctx context.Context, g *game) error {
 // countLosses closes the buffers. It counts what they held in the metrics, and in the
 // store what cannot be there.
 func (s *intake) countLosses(ctx context.Context, p *partition) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lossTimeout)
-	defer cancel()
 	for _, g := range p.games {
-		lost, count := g.buffer.close(&s.ids)
+		lost := g.buffer.close()
 		s.addBuffered(p, -lost)
 		s.metrics.flushLost.Add(float64(lost))
-		if count.Refused != nil && ctx.Err() == nil {
-			count.Now = s.Now()
-			_, err := s.Queue.Push(ctx, g.Policy, count)
-			s.recordError("push", err)
-		}
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lossTimeout)
+	defer cancel()
+	s.pushAll(ctx, p)
 }

@@ -13,8 +13,8 @@
 //
 // The main types are [File], [Webhook] and [NPPA], which implement eventq.Sink. One sink of one
 // process writes to a file at a time. Other programs may move or truncate the file at any
-// moment. Start reading at File.Send in file.go, then openfile.go and rotatefile.go; or at
-// Webhook.Send in webhook.go, then body.go, answer.go and connection.go; or at NPPA.Send in
+// moment. Start reading at File.Send in file.go, then openfile.go; or at
+// Webhook.Send in webhook.go, then body.go and answer.go; or at NPPA.Send in
 // nppa.go.
 //
 // The package must not know the queue, its retries or the rate limit. The caller supplies
