@@ -72,7 +72,7 @@ func (r *reportingTest) post(game string, count int, nodes ...string) {
 	waitUntil(r.t, "behaviours of "+game+" are accepted", func() bool {
 		status, posted := r.postTo(nodes[tries%len(nodes)], game, body.String())
 		tries++
-		if status == http.StatusAccepted && (tries == 1 && posted.Accepted != count || posted.Accepted+posted.Dropped[eventq.Duplicate] != count) {
+		if status == http.StatusAccepted && (tries == 1 && posted.Accepted != count || posted.Accepted+int(posted.Dropped[eventq.Duplicate]) != count) {
 			r.t.Errorf("of %d behaviours of %s: %+v", count, game, posted)
 		}
 		return status == http.StatusAccepted

@@ -92,6 +92,6 @@ func (c *Counts) Add(other Counts) {
 
 // PostResult says what became of the behaviours of one post.
 type PostResult struct {
-	Accepted int            `json:"accepted"`
-	Dropped  map[Reason]int `json:"dropped"` // those that are not 0
+	Accepted int              `json:"accepted"`
+	Dropped  map[Reason]int64 `json:"dropped"` // those that are not 0
 }

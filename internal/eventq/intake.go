@@ -67,17 +67,11 @@ func (s *intake) Post(ctx context.Context, game string, bodies []json.RawMessage
 		return PostResult{}, err
 	}
 	s.sender.pushed(g, pushed)
-	return posted(push, pushed), nil
-}
-
-func posted(push Push, pushed PushResult) PostResult {
-	p := PostResult{Accepted: pushed.Queued, Dropped: map[Reason]int{}}
-	for _, dropped := range []map[Reason]int64{push.Refused, pushed.Dropped} {
-		for reason, n := range dropped {
-			p.Dropped[reason] += int(n)
-		}
+	dropped := push.Refused
+	for reason, n := range pushed.Dropped {
+		dropped[reason] += n
 	}
-	return p
+	return PostResult{Accepted: pushed.Queued, Dropped: dropped}, nil
 }
 
 func (g *game) admitPosted(raw json.RawMessage, now int64) (Item, Reason) {

@@ -147,7 +147,7 @@ func TestPostRefusesInvalidJSON(t *testing.T) {
 	n := w.service("n")
 	bodies := []json.RawMessage{nil, []byte("1"), []byte("null"), []byte("[]"), []byte("{"), []byte(`{}{}`), []byte("{\"id\":\"\xff\"}")}
 	got, err := n.Post(t.Context(), "a", bodies)
-	if err != nil || got.Accepted != 0 || got.Dropped[Invalid] != len(bodies) {
+	if err != nil || got.Accepted != 0 || got.Dropped[Invalid] != int64(len(bodies)) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	w.want("a", Counts{Offered: 7, Dropped: map[Reason]int64{Invalid: 7}})

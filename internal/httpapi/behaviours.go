@@ -43,7 +43,7 @@ func (h serviceRoutes) postBehaviours(r *request) (any, error) {
 	}
 	posted, err := h.Behaviours.Post(r.Context(), r.game, bodies)
 	if posted.Dropped == nil {
-		posted.Dropped = map[eventq.Reason]int{}
+		posted.Dropped = map[eventq.Reason]int64{}
 	}
 	return httpserver.Response{Status: http.StatusAccepted, Body: posted}, err
 }

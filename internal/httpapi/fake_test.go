@@ -308,7 +308,7 @@ func (b *fakeBackend) Post(_ context.Context, game string, bodies []json.RawMess
 			continue
 		}
 		if p.Dropped == nil {
-			p.Dropped = map[eventq.Reason]int{}
+			p.Dropped = map[eventq.Reason]int64{}
 		}
 		p.Accepted--
 		p.Dropped[eventq.Invalid]++
