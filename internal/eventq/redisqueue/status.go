@@ -3,6 +3,7 @@ package redisqueue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,49 +41,33 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 	if err != nil {
 		return eventq.Status{}, err
 	}
-	reply := redisx.Reply(values)
-	fields := pairs(reply.Texts(0))
-	status := eventq.Status{
-		Game: game, Counts: parseCounts(fields), DueAt: reply.Number(2),
-		MaxLen: int(parseNumber(fields["max_len"])), Pool: fields["pool"], Paused: fields["paused"],
-		Error: fields["error"], ErrorAt: parseNumber(fields["error_at"]),
+	reply, fields := redisx.Reply(values), make(map[string]string)
+	for pair := range slices.Chunk(reply.Texts(0), 2) {
+		fields[pair[0]] = pair[1]
 	}
-	status.OldestAt = parseNumber(reply.Text(1))
-	if queued := parseNumber(fields["queued"]); reply.Text(1) != "" {
+	number := func(field string) int64 {
+		n, _ := strconv.ParseInt(fields[field], 10, 64) // "" is 0
+		return n
+	}
+	status := eventq.Status{
+		Game: game, MaxLen: int(number("max_len")), OldestAt: reply.Number(1), DueAt: reply.Number(2),
+		Pool: fields["pool"], Paused: fields["paused"], Error: fields["error"], ErrorAt: number("error_at"),
+		Counts: eventq.Counts{
+			Offered: number("offered"), Sent: number("sent"), InFlight: number("in_flight"), Dropped: map[eventq.Reason]int64{},
+		},
+	}
+	for field := range fields {
+		if reason, ok := strings.CutPrefix(field, dropPrefix); ok {
+			status.Counts.Dropped[eventq.Reason(reason)] = number(field)
+		}
+	}
+	if queued := number("queued"); reply.Text(1) != "" {
 		status.Counts.Queued = queued
 	} else if queued > 0 {
 		status.Counts.Dropped[eventq.Expired] += queued
 	}
-	if cool := parseNumber(fields["cool_until"]); cool > now {
+	if cool := number("cool_until"); cool > now {
 		status.CoolUntil = cool
 	}
 	return status, nil
-}
-
-// parseCounts reads the counters of a hash, without the number of queued items.
-func parseCounts(fields map[string]string) eventq.Counts {
-	counts := eventq.Counts{
-		Offered: parseNumber(fields["offered"]), Sent: parseNumber(fields["sent"]), InFlight: parseNumber(fields["in_flight"]),
-		Dropped: map[eventq.Reason]int64{},
-	}
-	for field, value := range fields {
-		if reason, ok := strings.CutPrefix(field, dropPrefix); ok {
-			counts.Dropped[eventq.Reason(reason)] = parseNumber(value)
-		}
-	}
-	return counts
-}
-
-func pairs(flat []string) map[string]string {
-	fields := make(map[string]string, len(flat)/2)
-	for i := 0; i+1 < len(flat); i += 2 {
-		fields[flat[i]] = flat[i+1]
-	}
-	return fields
-}
-
-// parseNumber reads a whole number that a script wrote. An empty text is 0.
-func parseNumber(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64)
-	return n
 }
