@@ -16,41 +16,35 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// errorTable maps the errors of the game to codes. The first row whose sentinel
-// matches counts. If the detail is empty, the client gets the text of the error.
+// errorTable maps the errors of the game to codes. If the detail is empty, the client gets the text
+// of the error.
 var errorTable = httpserver.ErrorTable{
-	{identity.ErrBadAccount, protocol.CodeBadRequest, 0, ""}, // about the token in the body, not the bearer token
-	{identity.ErrToken, protocol.CodeUnauthorized, 0, ""},
-	{identity.ErrBanned, protocol.CodeForbidden, 0, ""},
-	{identity.ErrAccountTaken, protocol.CodeAccountTaken, 0, ""},
-	{identity.ErrNotGuest, protocol.CodeAccountTaken, 0, ""},
-	{identity.ErrNotPlayer, protocol.CodeForbidden, 0, ""},
-	{identity.ErrWrongDevice, protocol.CodeForbidden, 0, ""},
-	{identity.ErrBadDevice, protocol.CodeBadRequest, 0, ""},
-	{identity.ErrNoGame, protocol.CodeNotFound, 0, "there is no such game"},
-	{identity.ErrNotFound, protocol.CodeNotFound, 0, "there is no such player"},
-	{identity.ErrNicknameTaken, protocol.CodeNicknameTaken, 0, "another player has this nickname, or one that looks like it"},
-	{identity.ErrCannotSign, protocol.CodeForbidden, 0, "this game has no guests: its tokens are signed elsewhere; get a token from the service of the game"},
-	{nickname.ErrInvalid, protocol.CodeNicknameInvalid, 0, ""},
-	{leaderboard.ErrNoWindow, protocol.CodeNotFound, 0, "there is no such leaderboard; GET …/leaderboards lists them"},
-	{leaderboard.ErrNotRanked, protocol.CodeNotRanked, 0, "the player is not on this leaderboard"},
-	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0, "the leaderboard is being built; retry later"},
-	{leaderboard.ErrBadQuery, protocol.CodeBadRequest, 0, ""},
-	{match.ErrNotFound, protocol.CodeNotFound, 0, "there is no such match, or it is not settled yet"},
-	{answers.ErrNotPlayer, protocol.CodeForbidden, 0, "only players of the match can read their answers"},
-	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, "the answers of this match are not stored yet; retry later"},
-	{answers.ErrNotStored, protocol.CodeNotFound, 0, "the answers of this match have been deleted or are lost"},
-	{answers.ErrReportTooLarge, protocol.CodeBadRequest, 0, ""},
-	{answers.ErrNoQuestion, protocol.CodeBadRequest, 0, "the match has revealed no such question; the first is 0"},
-	{answers.ErrNotRecountable, protocol.CodeBadRequest, http.StatusConflict, "questions of survival matches, and of matches before an upgrade of the server, cannot be made void"},
-	{answers.ErrTooOld, protocol.CodeForbidden, 0, "the host can make questions void for an hour after the match; ask the operator"},
-	{match.ErrOverloaded, protocol.CodeOverloaded, 0, "too many results wait to be settled; retry later"},
-	{eventq.ErrFull, protocol.CodeOverloaded, 0, "the queue of behaviours of this game is full and accepted none of these; retry later"},
-	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0, ""},
-	{taskqueue.ErrBadRequest, protocol.CodeBadRequest, 0, ""},
-	{taskqueue.ErrNotFound, protocol.CodeNotFound, 0, "there is no such task"},
-	{taskqueue.ErrTooManyPolls, protocol.CodeOverloaded, 0, "too many polls wait at this node; claim more tasks per poll, or retry later"},
-	{match.ErrBadCursor, protocol.CodeBadRequest, 0, "the cursor is not from an earlier page of this path; start without a cursor"},
+	{protocol.CodeBadRequest, 0, "", []error{ // ErrBadAccount wraps ErrToken, but is about the token in the body
+		identity.ErrBadAccount, identity.ErrBadDevice, leaderboard.ErrBadQuery, answers.ErrReportTooLarge, taskqueue.ErrBadTask, taskqueue.ErrBadRequest,
+	}},
+	{protocol.CodeUnauthorized, 0, "", []error{identity.ErrToken}},
+	{protocol.CodeForbidden, 0, "", []error{identity.ErrBanned, identity.ErrNotPlayer, identity.ErrWrongDevice}},
+	{protocol.CodeAccountTaken, 0, "", []error{identity.ErrAccountTaken, identity.ErrNotGuest}},
+	{protocol.CodeNicknameInvalid, 0, "", []error{nickname.ErrInvalid}},
+	{protocol.CodeNotFound, 0, "there is no such game", []error{identity.ErrNoGame}},
+	{protocol.CodeNotFound, 0, "there is no such player", []error{identity.ErrNotFound}},
+	{protocol.CodeNicknameTaken, 0, "another player has this nickname, or one that looks like it", []error{identity.ErrNicknameTaken}},
+	{protocol.CodeForbidden, 0, "this game has no guests: its tokens are signed elsewhere; get a token from the service of the game", []error{identity.ErrCannotSign}},
+	{protocol.CodeNotFound, 0, "there is no such leaderboard; GET …/leaderboards lists them", []error{leaderboard.ErrNoWindow}},
+	{protocol.CodeNotRanked, 0, "the player is not on this leaderboard", []error{leaderboard.ErrNotRanked}},
+	{protocol.CodeUnavailable, 0, "the leaderboard is being built; retry later", []error{leaderboard.ErrNotReady}},
+	{protocol.CodeNotFound, 0, "there is no such match, or it is not settled yet", []error{match.ErrNotFound}},
+	{protocol.CodeForbidden, 0, "only players of the match can read their answers", []error{answers.ErrNotPlayer}},
+	{protocol.CodeUnavailable, 0, "the answers of this match are not stored yet; retry later", []error{answers.ErrOnTheWay}},
+	{protocol.CodeNotFound, 0, "the answers of this match have been deleted or are lost", []error{answers.ErrNotStored}},
+	{protocol.CodeBadRequest, 0, "the match has revealed no such question; the first is 0", []error{answers.ErrNoQuestion}},
+	{protocol.CodeBadRequest, http.StatusConflict, "questions of survival matches, and of matches before an upgrade of the server, cannot be made void", []error{answers.ErrNotRecountable}},
+	{protocol.CodeForbidden, 0, "the host can make questions void for an hour after the match; ask the operator", []error{answers.ErrTooOld}},
+	{protocol.CodeOverloaded, 0, "too many results wait to be settled; retry later", []error{match.ErrOverloaded}},
+	{protocol.CodeOverloaded, 0, "the queue of behaviours of this game is full and accepted none of these; retry later", []error{eventq.ErrFull}},
+	{protocol.CodeNotFound, 0, "there is no such task", []error{taskqueue.ErrNotFound}},
+	{protocol.CodeOverloaded, 0, "too many polls wait at this node; claim more tasks per poll, or retry later", []error{taskqueue.ErrTooManyPolls}},
+	{protocol.CodeBadRequest, 0, "the cursor is not from an earlier page of this path; start without a cursor", []error{match.ErrBadCursor}},
 }
 
 func badRequest(format string, args ...any) error {

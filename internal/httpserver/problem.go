@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"laststand/internal/protocol"
@@ -59,12 +60,12 @@ func (e *StatusError) Error() string { return e.Refusal.Error() }
 
 func (e *StatusError) Unwrap() error { return e.Refusal }
 
-// ErrorTable maps errors to refusals. The first row whose sentinel matches counts.
+// ErrorTable maps errors to refusals. The first row that has a matching error counts.
 type ErrorTable []struct {
-	Sentinel error
-	Code     protocol.Code
-	Status   int    // 0: the status of the code
-	Detail   string // text for the client; "": the text of the error
+	Code   protocol.Code
+	Status int    // 0: the status of the code
+	Detail string // text for the client; "": the text of the error
+	Errors []error
 }
 
 // Problem returns the problem for an error that is a *protocol.Error or is in the table.
@@ -77,7 +78,7 @@ func (t ErrorTable) Problem(err error) (p Problem, isKnown bool) {
 		return NewProblem(e), true
 	}
 	for _, row := range t {
-		if errors.Is(err, row.Sentinel) {
+		if slices.ContainsFunc(row.Errors, func(known error) bool { return errors.Is(err, known) }) {
 			return newProblem(&protocol.Error{Code: row.Code, Message: cmp.Or(row.Detail, err.Error())}, row.Status), true
 		}
 	}

@@ -165,31 +165,19 @@ var ErrNoResult = errors.New("the ledger has no such match, or the match no such
 // errorTable maps errors to refusals. Operators get the text of each error, because they must
 // solve the problem.
 var errorTable = httpserver.ErrorTable{
-	{taskqueue.ErrNotFound, protocol.CodeNotFound, 0, ""},
-	{webhook.ErrNoEndpoint, protocol.CodeNotFound, 0, ""},
-	{taskqueue.ErrDone, protocol.CodeBadRequest, http.StatusConflict, ""},
-	{taskqueue.ErrBadCursor, protocol.CodeBadRequest, 0, ""},
-	{identity.ErrBadAuditCursor, protocol.CodeBadRequest, 0, ""},
-	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0, ""},
-	{settle.ErrBadPayload, protocol.CodeBadRequest, 0, ""},
-	{settle.ErrStopping, protocol.CodeUnavailable, 0, ""},
-	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0, ""},
-	{ErrNoResult, protocol.CodeNotFound, 0, ""},
-	{match.ErrNotFound, protocol.CodeNotFound, 0, ""},
-	{answers.ErrNoQuestion, protocol.CodeBadRequest, 0, ""},
-	{answers.ErrNotRecountable, protocol.CodeBadRequest, http.StatusConflict, ""},
-	{answers.ErrNotStored, protocol.CodeBadRequest, http.StatusConflict, ""},
-	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, ""},
-	{identity.ErrInvalidRevocation, protocol.CodeBadRequest, 0, ""},
-	{identity.ErrNotRevoked, protocol.CodeNotFound, 0, ""},
-	{identity.ErrNotFound, protocol.CodeNotFound, 0, ""},
-	{identity.ErrNoAccount, protocol.CodeNotFound, 0, ""},
-	{identity.ErrNotGuest, protocol.CodeBadRequest, http.StatusConflict, ""},
-	{nickname.ErrInvalid, protocol.CodeBadRequest, 0, ""},
-	{identity.ErrNoKey, protocol.CodeNotFound, 0, ""},
-	{identity.ErrKeyInUse, protocol.CodeBadRequest, http.StatusConflict, ""},
-	{identity.ErrTooManyKeys, protocol.CodeBadRequest, http.StatusConflict, ""},
-	{identity.ErrConfiguredKeys, protocol.CodeBadRequest, http.StatusConflict, ""},
+	{protocol.CodeNotFound, 0, "", []error{
+		taskqueue.ErrNotFound, webhook.ErrNoEndpoint, ErrNoResult, match.ErrNotFound,
+		identity.ErrNotRevoked, identity.ErrNotFound, identity.ErrNoAccount, identity.ErrNoKey,
+	}},
+	{protocol.CodeBadRequest, http.StatusConflict, "", []error{
+		taskqueue.ErrDone, answers.ErrNotRecountable, answers.ErrNotStored,
+		identity.ErrNotGuest, identity.ErrKeyInUse, identity.ErrTooManyKeys, identity.ErrConfiguredKeys,
+	}},
+	{protocol.CodeBadRequest, 0, "", []error{
+		taskqueue.ErrBadCursor, taskqueue.ErrBadTask, settle.ErrBadPayload, answers.ErrNoQuestion,
+		identity.ErrBadAuditCursor, identity.ErrInvalidRevocation, nickname.ErrInvalid,
+	}},
+	{protocol.CodeUnavailable, 0, "", []error{settle.ErrStopping, leaderboard.ErrNotReady, answers.ErrOnTheWay}},
 }
 
 // problemFor returns the problem of an error. isStoreDown reports whether an error means that
