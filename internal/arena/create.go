@@ -88,7 +88,7 @@ func (s *Service) drawQuestions(game string, wanted protocol.ArenaQuestions, inc
 	if available := s.Bank.Count(source, filter); available < wanted.Count {
 		return nil, badRequestError("questions.count is %d and only %d match; ask for fewer, or leave out bank, category, lang or difficulty", wanted.Count, available).Because(protocol.ReasonTooFewQuestions)
 	}
-	return s.Bank.Draw(source, quiz.DrawSpec{Filter: filter, Count: wanted.Count}, nil)
+	return s.Bank.Draw(source, filter, wanted.Count, nil)
 }
 
 // newPlan returns the plan of an arena's match without the code.

@@ -251,8 +251,8 @@ func (fakeBank) Count(source quiz.Source, filter quiz.Filter) int {
 	return 30
 }
 
-func (b fakeBank) Draw(_ quiz.Source, spec quiz.DrawSpec, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
-	ids := make([]string, spec.Count)
+func (b fakeBank) Draw(_ quiz.Source, _ quiz.Filter, count int, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
+	ids := make([]string, count)
 	for i := range ids {
 		ids[i] = fmt.Sprint("q", i)
 	}

@@ -21,7 +21,7 @@ type Bank interface {
 	// Count returns how many questions match a filter.
 	Count(source quiz.Source, filter quiz.Filter) int
 	// Draw returns different random questions.
-	Draw(source quiz.Source, spec quiz.DrawSpec, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
+	Draw(source quiz.Source, filter quiz.Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
 	// Pick returns the questions with these ids in this order. Errors wrap quiz.ErrUnknownID.
 	Pick(source quiz.Source, ids []string) ([]quiz.DrawnQuestion, error)
 }

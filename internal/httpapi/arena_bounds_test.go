@@ -27,8 +27,8 @@ func (fakeArenaStore) ClaimCode(context.Context, string, string, string) (bool, 
 	return true, nil
 }
 func (fakeArenaStore) Count(quiz.Source, quiz.Filter) int { return 1000 }
-func (fakeArenaStore) Draw(_ quiz.Source, spec quiz.DrawSpec, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
-	return make([]quiz.DrawnQuestion, spec.Count), nil
+func (fakeArenaStore) Draw(_ quiz.Source, _ quiz.Filter, count int, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
+	return make([]quiz.DrawnQuestion, count), nil
 }
 func (fakeArenaStore) Pick(_ quiz.Source, ids []string) ([]quiz.DrawnQuestion, error) {
 	return make([]quiz.DrawnQuestion, len(ids)), nil

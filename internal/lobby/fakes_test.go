@@ -168,15 +168,15 @@ func (b fakeBank) Count(_ quiz.Source, filter quiz.Filter) int {
 	return len(b.matchingQuestions(filter))
 }
 
-func (b fakeBank) Draw(_ quiz.Source, spec quiz.DrawSpec, seen func(id string) bool) ([]quiz.DrawnQuestion, error) {
-	matching := b.matchingQuestions(spec.Filter)
-	if len(matching) < spec.Count {
+func (b fakeBank) Draw(_ quiz.Source, filter quiz.Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error) {
+	matching := b.matchingQuestions(filter)
+	if len(matching) < count {
 		return nil, errors.New("too few questions")
 	}
 	slices.SortStableFunc(matching, func(a, b quiz.DrawnQuestion) int {
 		return map[bool]int{true: 1}[seen(a.ID)] - map[bool]int{true: 1}[seen(b.ID)]
 	})
-	return matching[:spec.Count], nil
+	return matching[:count], nil
 }
 
 // fakeSeenStore records what the players have seen.

@@ -107,7 +107,7 @@ type StatusReader interface {
 // returns random ones; it uses seen questions only if there are not enough others.
 type Bank interface {
 	Count(source quiz.Source, filter quiz.Filter) int
-	Draw(source quiz.Source, spec quiz.DrawSpec, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
+	Draw(source quiz.Source, filter quiz.Filter, count int, seen func(id string) bool) ([]quiz.DrawnQuestion, error)
 }
 
 // SeenStore remembers which questions players saw recently.

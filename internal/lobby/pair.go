@@ -198,7 +198,7 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 		return nil, err
 	}
 	duel := l.Games[game]
-	questions, err := l.Bank.Draw(quiz.Source{Game: game}, quiz.DrawSpec{Filter: filter, Count: duel.Questions}, seen)
+	questions, err := l.Bank.Draw(quiz.Source{Game: game}, filter, duel.Questions, seen)
 	if err != nil {
 		return nil, err
 	}

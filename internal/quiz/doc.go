@@ -15,8 +15,7 @@
 //   - Bank: a named set of questions with distinct ids.
 //   - Import: the outcome of reading a file: questions and skipped items.
 //   - Pool: an index of banks, from which matches draw questions.
-//   - DrawSpec: how many questions of which category, language and difficulty a
-//     match needs.
+//   - Filter: the category, language and difficulty of the questions of a match.
 //   - Library: the pools of all games, which the server loads again after an import.
 //   - Conflict: two questions with the same text and different answers.
 //

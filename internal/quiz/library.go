@@ -118,7 +118,7 @@ func (l *Library) load(ctx context.Context) (map[Source]*Pool, error) {
 				pools[Source{game.Game, bank.Name, false}] = pool
 			}
 		}
-		if err == nil && !forPlayers.HasEnough(DrawSpec{Count: game.DuelQuestions}) {
+		if err == nil && forPlayers.Count(Filter{}) < game.DuelQuestions {
 			errs = append(errs, fmt.Errorf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
 				game.Game, game.DuelQuestions, forPlayers.Count(Filter{})))
 		}
@@ -157,8 +157,8 @@ func (l *Library) pool(source Source) *Pool {
 func (l *Library) Count(source Source, filter Filter) int { return l.pool(source).Count(filter) }
 
 // Draw is Pool.Draw for a source. seen may be nil.
-func (l *Library) Draw(source Source, spec DrawSpec, seen func(id string) bool) ([]DrawnQuestion, error) {
-	return l.pool(source).Draw(spec, seen, newRand())
+func (l *Library) Draw(source Source, filter Filter, count int, seen func(id string) bool) ([]DrawnQuestion, error) {
+	return l.pool(source).Draw(filter, count, seen, newRand())
 }
 
 // Pick is Pool.Pick for a source.

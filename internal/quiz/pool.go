@@ -58,9 +58,6 @@ func (p *Pool) Count(filter Filter) int {
 	return highest
 }
 
-// HasEnough reports whether Draw can return spec.Count questions.
-func (p *Pool) HasEnough(spec DrawSpec) bool { return p.Count(spec.Filter) >= spec.Count }
-
 // poolKey identifies a list of questions in a Pool. A field "" means any value.
 type poolKey struct {
 	category   string // folded
@@ -122,38 +119,32 @@ func (f Filter) Merge(other Filter) Filter {
 	return Filter{cmp.Or(f.Category, other.Category), cmp.Or(f.Lang, other.Lang), cmp.Or(f.Difficulty, other.Difficulty)}
 }
 
-// DrawSpec says which questions a match needs.
-type DrawSpec struct {
-	Filter
-	Count int // how many questions to draw
-}
-
-// Draw returns spec.Count different random questions that match the spec, with
+// Draw returns count different random questions that match the filter, with
 // their choices shuffled. The result shares the questions with the pool.
 //
 // Draw uses questions whose ids are seen only if there are too few others, and
 // then as few as possible, at random. A nil seen means none. If the
-// spec has no language, Draw first draws a language that has enough questions. The
+// filter has no language, Draw first draws a language that has enough questions. The
 // probability of a language is proportional to its number of questions.
 //
-// If there are fewer than spec.Count questions, including seen ones, the error
+// If there are fewer than count questions, including seen ones, the error
 // wraps ErrTooFewQuestions. No other goroutine may use rng at the same time. The
-// time is proportional to spec.Count plus the number of seen questions that Draw
+// time is proportional to count plus the number of seen questions that Draw
 // encounters.
-func (p *Pool) Draw(spec DrawSpec, seen func(id string) bool, rng *rand.Rand) ([]DrawnQuestion, error) {
-	if spec.Count < 1 {
-		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
+func (p *Pool) Draw(filter Filter, count int, seen func(id string) bool, rng *rand.Rand) ([]DrawnQuestion, error) {
+	if count < 1 {
+		return nil, fmt.Errorf("bank: draw: %d questions were asked for", count)
 	}
-	key := spec.poolKey()
+	key := filter.poolKey()
 	if key.lang == "" {
-		key.lang = p.drawLanguage(key, spec.Count, rng)
+		key.lang = p.drawLanguage(key, count, rng)
 	}
 	list := p.byKey[key]
-	if len(list) < spec.Count {
-		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(spec.Filter), spec.Count)
+	if len(list) < count {
+		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(filter), count)
 	}
-	drawn := make([]DrawnQuestion, 0, spec.Count)
-	for _, q := range drawUnseen(list, spec.Count, seen, rng) {
+	drawn := make([]DrawnQuestion, 0, count)
+	for _, q := range drawUnseen(list, count, seen, rng) {
 		drawn = append(drawn, q.Shuffle(rng))
 	}
 	return drawn, nil

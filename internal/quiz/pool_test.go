@@ -31,34 +31,27 @@ func TestPoolCountsMatchingQuestions(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
 	for _, test := range []struct {
-		spec quiz.DrawSpec
-		want int
+		filter quiz.Filter
+		want   int
 	}{
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "en"}}, 30},
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "EN-gb"}}, 10},
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "en-US"}}, 0},
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "e"}}, 0},
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "zh"}}, 35},
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "zh-CN"}}, 30},
-		{quiz.DrawSpec{Filter: quiz.Filter{Lang: "fr"}}, 0},
-		{quiz.DrawSpec{}, 30},
-		{quiz.DrawSpec{Filter: quiz.Filter{Category: "HISTORY"}}, 30},
-		{quiz.DrawSpec{Filter: quiz.Filter{Category: "History", Difficulty: "hard"}}, 10},
-		{quiz.DrawSpec{Filter: quiz.Filter{Category: "History", Difficulty: "hard", Lang: "en-GB"}}, 10},
-		{quiz.DrawSpec{Filter: quiz.Filter{Difficulty: "hard", Lang: "zh-CN"}}, 0},
-		{quiz.DrawSpec{Filter: quiz.Filter{Difficulty: "brutal"}}, 0},
-		{quiz.DrawSpec{Filter: quiz.Filter{Category: "Science"}}, 5},
-		{quiz.DrawSpec{Filter: quiz.Filter{Category: "Twice"}}, 0},
+		{quiz.Filter{Lang: "en"}, 30},
+		{quiz.Filter{Lang: "EN-gb"}, 10},
+		{quiz.Filter{Lang: "en-US"}, 0},
+		{quiz.Filter{Lang: "e"}, 0},
+		{quiz.Filter{Lang: "zh"}, 35},
+		{quiz.Filter{Lang: "zh-CN"}, 30},
+		{quiz.Filter{Lang: "fr"}, 0},
+		{quiz.Filter{}, 30},
+		{quiz.Filter{Category: "HISTORY"}, 30},
+		{quiz.Filter{Category: "History", Difficulty: "hard"}, 10},
+		{quiz.Filter{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
+		{quiz.Filter{Difficulty: "hard", Lang: "zh-CN"}, 0},
+		{quiz.Filter{Difficulty: "brutal"}, 0},
+		{quiz.Filter{Category: "Science"}, 5},
+		{quiz.Filter{Category: "Twice"}, 0},
 	} {
-		if got := pool.Count(test.spec.Filter); got != test.want {
-			t.Errorf("Count(%+v) = %d, want %d", test.spec, got, test.want)
-		}
-		for count := range test.want + 2 {
-			spec := test.spec
-			spec.Count = count
-			if got := pool.HasEnough(spec); got != (count <= test.want) {
-				t.Errorf("HasEnough(%+v) = %v", spec, got)
-			}
+		if got := pool.Count(test.filter); got != test.want {
+			t.Errorf("Count(%+v) = %d, want %d", test.filter, got, test.want)
 		}
 	}
 }
@@ -72,23 +65,29 @@ func TestPoolLeavesOutInvalidQuestions(t *testing.T) {
 	}
 }
 
+// drawSpec is what a test draws.
+type drawSpec struct {
+	quiz.Filter
+	Count int
+}
+
 func TestDrawRefusesTooFewQuestions(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
-	for spec, want := range map[quiz.DrawSpec]string{
+	for spec, want := range map[drawSpec]string{
 		{Count: 31}: "30 match, 31 were asked for",
 		{Count: 6, Filter: quiz.Filter{Category: "Science"}}:    "5 match, 6 were asked for",
 		{Count: 1, Filter: quiz.Filter{Lang: "fr"}}:             "0 match, 1 were asked for",
 		{Count: math.MaxInt, Filter: quiz.Filter{Lang: "zh"}}:   "35 match",
 		{Count: 1, Filter: quiz.Filter{Difficulty: "terrible"}}: "0 match",
 	} {
-		drawn, err := pool.Draw(spec, nil, newRand())
+		drawn, err := pool.Draw(spec.Filter, spec.Count, nil, newRand())
 		if !errors.Is(err, quiz.ErrTooFewQuestions) || !strings.Contains(err.Error(), want) || drawn != nil {
 			t.Errorf("%+v: %v, %v, want %q", spec, drawn, err, want)
 		}
 	}
 	for _, count := range []int{0, -1} {
-		if _, err := pool.Draw(quiz.DrawSpec{Count: count}, nil, newRand()); err == nil {
+		if _, err := pool.Draw(quiz.Filter{}, count, nil, newRand()); err == nil {
 			t.Errorf("Draw of %d questions returned no error", count)
 		}
 	}
@@ -98,7 +97,7 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
 	rapid.Check(t, func(t *rapid.T) {
-		spec := quiz.DrawSpec{Count: rapid.IntRange(1, 32).Draw(t, "count"), Filter: quiz.Filter{
+		spec := drawSpec{Count: rapid.IntRange(1, 32).Draw(t, "count"), Filter: quiz.Filter{
 			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
 			Lang:       rapid.SampledFrom([]string{"", "en", "en-GB", "zh", "zh-CN"}).Draw(t, "lang"),
 			Difficulty: rapid.SampledFrom([]string{"", "easy", "hard", "Hard"}).Draw(t, "difficulty"),
@@ -107,8 +106,8 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 		for _, id := range rapid.SliceOf(rapid.StringMatching(`[abcd][0-9]`)).Draw(t, "seen") {
 			seen[id] = struct{}{}
 		}
-		drawn, err := pool.Draw(spec, isIn(seen), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
-		if !pool.HasEnough(spec) {
+		drawn, err := pool.Draw(spec.Filter, spec.Count, isIn(seen), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		if pool.Count(spec.Filter) < spec.Count {
 			if !errors.Is(err, quiz.ErrTooFewQuestions) {
 				t.Fatalf("%+v: %v", spec, err)
 			}
@@ -121,7 +120,7 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 	})
 }
 
-func checkDrawn(t *rapid.T, pool *quiz.Pool, spec quiz.DrawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
+func checkDrawn(t *rapid.T, pool *quiz.Pool, spec drawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
 	ids := make(map[string]struct{})
 	repeated := 0
 	for _, q := range drawn {
@@ -155,9 +154,9 @@ func isIn(seen map[string]struct{}) func(id string) bool {
 }
 
 // countSeen counts the matching questions that were seen. It draws all of them.
-func countSeen(pool *quiz.Pool, spec quiz.DrawSpec, seen map[string]struct{}) int {
+func countSeen(pool *quiz.Pool, spec drawSpec, seen map[string]struct{}) int {
 	spec.Count = pool.Count(spec.Filter)
-	all, _ := pool.Draw(spec, nil, newRand())
+	all, _ := pool.Draw(spec.Filter, spec.Count, nil, newRand())
 	return len(slices.DeleteFunc(all, func(q quiz.DrawnQuestion) bool {
 		_, known := seen[q.ID]
 		return !known
@@ -173,7 +172,7 @@ func TestEachQuestionIsDrawnEquallyOften(t *testing.T) {
 	firstCounts := make(map[string]int)
 	rightIndexCounts := make(map[int]int)
 	for range draws {
-		drawn, err := pool.Draw(quiz.DrawSpec{Count: 3}, nil, rng)
+		drawn, err := pool.Draw(quiz.Filter{}, 3, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,8 +212,8 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	repeatCounts := make(map[string]int)
 	firstIsSeenCounts := make(map[bool]int)
 	for range 1000 {
-		two, _ := pool.Draw(quiz.DrawSpec{Count: 2}, isIn(seen), rng)
-		three, err := pool.Draw(quiz.DrawSpec{Count: 3}, isIn(seen), rng)
+		two, _ := pool.Draw(quiz.Filter{}, 2, isIn(seen), rng)
+		three, err := pool.Draw(quiz.Filter{}, 3, isIn(seen), rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +249,7 @@ func TestLanguagesAreDrawnByTheirNumberOfQuestions(t *testing.T) {
 	rng := newRand()
 	drawnCounts := make(map[string]int)
 	for range 4000 {
-		drawn, err := pool.Draw(quiz.DrawSpec{Count: 5}, nil, rng)
+		drawn, err := pool.Draw(quiz.Filter{}, 5, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +272,7 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 		draws.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			for range 100 {
-				drawn, _ := pool.Draw(quiz.DrawSpec{Count: 5}, nil, rng)
+				drawn, _ := pool.Draw(quiz.Filter{}, 5, nil, rng)
 				for _, q := range drawn {
 					q.Choices()[0], q.RightIndexes()[0] = "changed", 99
 				}
@@ -297,7 +296,7 @@ func BenchmarkDraw(b *testing.B) {
 	pool := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, quiz.MaxImportItems))
 	rng := newRand()
 	for b.Loop() {
-		if _, err := pool.Draw(quiz.DrawSpec{Count: 10}, nil, rng); err != nil {
+		if _, err := pool.Draw(quiz.Filter{}, 10, nil, rng); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -105,8 +105,8 @@ func (fakeBank) Count(_ quiz.Source, filter quiz.Filter) int {
 	return 1000
 }
 
-func (fakeBank) Draw(_ quiz.Source, spec quiz.DrawSpec, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
-	questions := make([]quiz.DrawnQuestion, spec.Count)
+func (fakeBank) Draw(_ quiz.Source, _ quiz.Filter, count int, _ func(string) bool) ([]quiz.DrawnQuestion, error) {
+	questions := make([]quiz.DrawnQuestion, count)
 	for i := range questions {
 		questions[i].Question = &quiz.Question{
 			ID: fmt.Sprint("q", i), Kind: quiz.Single, Lang: "en", Category: "test", Difficulty: quiz.Easy,

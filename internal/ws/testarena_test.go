@@ -22,7 +22,7 @@ func (n *node) openArena(host string) testArena {
 	n.Helper()
 	arena := testArena{node: n, matchID: "m_" + ulid.Make().String()}
 	arena.id = "a_" + arena.matchID[2:]
-	questions, err := fakeBank{}.Draw(quiz.Source{}, quiz.DrawSpec{Count: duel.Questions}, nil)
+	questions, err := fakeBank{}.Draw(quiz.Source{}, quiz.Filter{}, duel.Questions, nil)
 	if err == nil {
 		err = n.Engine.CreateArena(n.Context(), &match.Plan{
 			Form: match.CurrentForm, ID: arena.matchID, Game: "demo", Mode: match.Survival, Questions: questions,
