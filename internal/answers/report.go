@@ -75,24 +75,29 @@ func (r *Report) AddPlayers(ctx context.Context, source ReportSource, m Match, f
 // newPlayer returns a player with an answer for each question.
 func newPlayer(questions []quiz.DrawnQuestion, p PlayerAnswers) ReportPlayer {
 	s := p.Standing
-	player := ReportPlayer{
+	return ReportPlayer{
 		Player: s.Player, Nickname: s.Nickname, Team: s.Team, Rank: s.Rank, Score: s.Score, Correct: s.Correct, TimeMS: s.TimeMS,
-		Answers: make([]ReportAnswer, len(questions)),
+		Answers: NewReportAnswers(questions, p.Answers),
 	}
-	for i := range player.Answers {
-		player.Answers[i] = ReportAnswer{Question: i, Given: json.RawMessage("null")}
+}
+
+// NewReportAnswers returns an answer for each question: those of a player that count.
+func NewReportAnswers(questions []quiz.DrawnQuestion, given []Answer) []ReportAnswer {
+	all := make([]ReportAnswer, len(questions))
+	for i := range all {
+		all[i] = ReportAnswer{Question: i, Given: json.RawMessage("null")}
 	}
-	for _, a := range p.Answers {
+	for _, a := range given {
 		if !counts(a, questions) {
 			continue
 		}
-		shown := &player.Answers[a.Question]
+		shown := &all[a.Question]
 		shown.Correct, shown.ElapsedMS, shown.Points = a.Correct, &a.ElapsedMS, a.Points
 		if a.Given != nil {
 			shown.Given = a.Given
 		}
 	}
-	return player
+	return all
 }
 
 // counts reports whether an answer counts: it was not retracted, and its question was

@@ -37,9 +37,9 @@ func TestValidRequestsAreAnswered(t *testing.T) {
 		{"history of a newcomer", getCall(demoPath + "/players/p_new/matches"), 200, `{"matches":[]}`},
 		{"match", getCall(demoPath + "/matches/m_1"), 200, `"rating":1516,"rating_delta":16},{"rank":2`},
 		{"own answers", getCall(demoPath+"/matches/m_1/answers", bearerGood), 200, `{"questions":[` +
-			`{"question":0,"text":"Capital?","kind":"single","choices":["Rome","Oslo"],"answer":{"choice":1},"explanation":"It is.","given":{"choice":1},"correct":true,"elapsed_ms":1234,"points":187},` +
-			`{"question":1,"text":"When?","kind":"number","answer":{"value":1969,"tolerance":0},"given":null,"correct":false,"elapsed_ms":null,"points":0},` +
-			`{"question":2,"text":"Capital?","kind":"single","choices":["Rome","Oslo"],"answer":{"choice":1},"explanation":"It is.","given":null,"correct":false,"elapsed_ms":null,"points":0}]}`},
+			`{"question":0,"given":{"choice":1},"correct":true,"elapsed_ms":1234,"points":187,"text":"Capital?","kind":"single","choices":["Rome","Oslo"],"answer":{"choice":1},"explanation":"It is."},` +
+			`{"question":1,"given":null,"correct":false,"elapsed_ms":null,"points":0,"text":"When?","kind":"number","answer":{"value":1969,"tolerance":0}},` +
+			`{"question":2,"given":null,"correct":false,"elapsed_ms":null,"points":0,"text":"Capital?","kind":"single","choices":["Rome","Oslo"],"answer":{"choice":1},"explanation":"It is."}]}`},
 		{"match of teams", getCall(demoPath + "/matches/m_teams?limit=1"), 200, `"teams":[{"rank":1,"id":"north","score":1},{"rank":2,"id":"south","score":0}],` +
 			`"firsts":[{"question":3,"player":"p_1","nickname":"Ada","team":"north","at":1795212345678,"elapsed_ms":87}],"next_cursor"`},
 		{"arena of a player", jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood), 201, `{"arena_id":"a_1","code":"402951","join_url":"http://quiz.example/g/demo/join/402951"}`},

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -80,17 +79,13 @@ type ownAnswers struct {
 }
 
 type ownAnswer struct {
-	Question    int             `json:"question"`
-	Text        string          `json:"text"`
-	Kind        quiz.Kind       `json:"kind"`
-	Choices     []string        `json:"choices,omitempty"`
-	Answer      quiz.Solution   `json:"answer"`
-	Explanation string          `json:"explanation,omitempty"`
-	Void        bool            `json:"void,omitempty"` // the question was made void after the match
-	Given       json.RawMessage `json:"given"`
-	Correct     bool            `json:"correct"`
-	ElapsedMS   *int64          `json:"elapsed_ms"` // nil: no answer
-	Points      int64           `json:"points"`
+	answers.ReportAnswer
+	Text        string        `json:"text"`
+	Kind        quiz.Kind     `json:"kind"`
+	Choices     []string      `json:"choices,omitempty"`
+	Answer      quiz.Solution `json:"answer"`
+	Explanation string        `json:"explanation,omitempty"`
+	Void        bool          `json:"void,omitempty"` // the question was made void after the match
 }
 
 func (h playerRoutes) getAnswers(r *request) (any, error) {
@@ -126,21 +121,9 @@ func (h playerRoutes) readOwnAnswers(ctx context.Context, game, id, player strin
 // newOwnAnswers returns all revealed questions with the answers that count.
 func newOwnAnswers(m answers.Match, given []answers.Answer) ownAnswers {
 	view := ownAnswers{make([]ownAnswer, len(m.Questions))}
-	for i, q := range m.Questions {
-		view.Questions[i] = ownAnswer{
-			Question: i, Text: q.Text, Kind: q.Kind, Choices: q.Choices(), Answer: q.Solution(), Explanation: q.Explanation, Given: json.RawMessage("null"),
-			Void: slices.Contains(m.Summary.Voided, i),
-		}
-	}
-	for _, a := range given {
-		if a.Retracted || a.Question >= len(m.Questions) {
-			continue
-		}
-		own := &view.Questions[a.Question]
-		own.Correct, own.ElapsedMS, own.Points = a.Correct, &a.ElapsedMS, a.Points
-		if a.Given != nil {
-			own.Given = a.Given
-		}
+	for i, shown := range answers.NewReportAnswers(m.Questions, given) {
+		q := m.Questions[i]
+		view.Questions[i] = ownAnswer{shown, q.Text, q.Kind, q.Choices(), q.Solution(), q.Explanation, slices.Contains(m.Summary.Voided, i)}
 	}
 	return view
 }
