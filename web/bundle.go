@@ -10,40 +10,29 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// The files of the tree that the index names. They import everything else that the page needs.
+// The paths of the bundles, without the hash of the content.
 const (
-	scriptEntry = "app.js"
-	styleEntry  = "css/page.css"
+	scriptBundle = "/assets/app.js"
+	styleBundle  = "/assets/page.css"
 )
 
-var entryPoints = []string{scriptEntry, styleEntry}
-
-// bundle joins the modules and the stylesheets into one minified file per entry point. It
-// returns the files by URL path, and the URL path of each entry point. The path contains a
-// hash of the content.
-func bundle(tree fs.FS) (files map[string]file, urls map[string]string, err error) {
+// bundle joins the modules and the stylesheets of a tree into two minified files. They import
+// everything that the page needs.
+func bundle(tree fs.FS) (assets, error) {
 	built := api.Build(api.BuildOptions{
-		EntryPoints: entryPoints, EntryNames: "[name]-[hash]", Outdir: "/assets", AbsWorkingDir: "/",
+		EntryPoints: []string{"app.js", "css/page.css"}, EntryNames: "[name]-[hash]", Outdir: "/assets", AbsWorkingDir: "/",
 		Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
 		Plugins: []api.Plugin{readFrom(tree)}, LogLevel: api.LogLevelSilent,
 	})
 	if len(built.Errors) > 0 {
-		return nil, nil, asError(built.Errors)
+		return nil, asError(built.Errors)
 	}
-	files, urls = map[string]file{}, map[string]string{}
+	bundles := assets{}
 	for _, output := range built.OutputFiles {
-		extension := path.Ext(output.Path)
-		content := newFile(output.Contents, contentTypes[extension])
-		content.isImmutable = true
-		files[output.Path] = content
-		for _, entry := range entryPoints {
-			if path.Ext(entry) == extension {
-				urls[entry] = output.Path
-			}
-		}
+		bundles.add(output.Path, output.Contents)
 	}
-	return files, urls, nil
+	return bundles, nil
 }
 
 // readFrom lets the bundler read modules from a tree in place of a disk.

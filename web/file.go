@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -35,8 +36,37 @@ var contentTypes = map[string]string{
 type file struct {
 	body, gzipped []byte // gzipped is nil if it would not be smaller
 	contentType   string
-	hash, etag    string // of the content
-	isImmutable   bool   // true: the URL names this content and no other
+	etag          string
+	isImmutable   bool // true: the URL names this content and no other
+}
+
+// assets are the files whose URL paths contain a hash of the content, by the path without the hash.
+type assets map[string]asset
+
+type asset struct {
+	file
+	url string
+}
+
+// hashedPath splits a URL path into the parts before and after the hash.
+var hashedPath = regexp.MustCompile(`^(.+)-[0-9A-Za-z]+(\.[a-z]+)$`)
+
+// add adds the file of a URL path.
+func (a assets) add(url string, content []byte) {
+	parts := hashedPath.FindStringSubmatch(url)
+	a[parts[1]+parts[2]] = asset{newFile(content, contentTypes[parts[2]]), url}
+}
+
+// find returns the file at a URL path. A path with another hash is from a node with another version
+// or configuration, as during an upgrade; browsers must revalidate the answer to it.
+func (a assets) find(path string) (file, bool) {
+	parts := hashedPath.FindStringSubmatch(path)
+	if parts == nil {
+		return file{}, false
+	}
+	found, ok := a[parts[1]+parts[2]]
+	found.isImmutable = path == found.url
+	return found.file, ok
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
@@ -99,8 +129,7 @@ func readFiles(tree fs.FS) (map[string]file, error) {
 // newFile compresses a file and gives it a strong ETag of its content.
 func newFile(body []byte, contentType string) file {
 	sum := sha256.Sum256(body)
-	hash := hex.EncodeToString(sum[:8])
-	return file{body: body, gzipped: compress(body), contentType: contentType, hash: hash, etag: `"` + hash + `"`}
+	return file{body: body, gzipped: compress(body), contentType: contentType, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 func compress(body []byte) []byte {

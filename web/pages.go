@@ -3,11 +3,13 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // the formats of logos
 	_ "image/png"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,22 +26,12 @@ type Game struct {
 	Logo   []byte // an image that CheckLogo accepts; empty: the emblem of the default look
 }
 
-// pages are the HTML pages of a server: one for each game, and "/".
+// pages are the HTML pages of a server: one for each game, and "/". assets has the bundles and the
+// files of the looks of games.
 type pages struct {
-	root  file
-	games map[string]gamePage
-}
-
-// gamePage is the page of a game with the files of its look.
-type gamePage struct {
-	html        file
-	theme, logo asset
-}
-
-// asset is a file whose URL path contains a hash of its content. The zero asset does not exist.
-type asset struct {
-	file
-	url string
+	root   file
+	games  map[string]file
+	assets assets
 }
 
 // gameView is what the templates show of a game. URL paths are "" if the game has no such file.
@@ -52,19 +44,20 @@ type gameView struct {
 
 // newPages makes the page of each game, and "/": the page of the only game, or a list of all.
 func newPages(built site, games []Game) (p pages, err error) {
-	p.games = map[string]gamePage{}
+	p.games, p.assets = map[string]file{}, maps.Clone(built.bundles)
+	style, script := p.assets[styleBundle].url, p.assets[scriptBundle].url
 	var views []gameView
 	for _, game := range slices.SortedFunc(slices.Values(games), func(a, b Game) int { return strings.Compare(a.Name, b.Name) }) {
-		page := gamePage{
-			theme: newAsset(game.Name, "theme", ".css", []byte(game.Colors.Stylesheet())),
-			logo:  newLogo(game),
-		}
-		view := gameView{Game: game, OwnTitle: game.Title, Logo: page.logo.url, Theme: page.theme.url, Style: built.urls[styleEntry], Script: built.urls[scriptEntry]}
+		view := gameView{Game: game, OwnTitle: game.Title, Style: style, Script: script}
 		view.Title = cmp.Or(game.Title, defaultTitle)
-		if page.html, err = built.render(indexPage, view); err != nil {
+		view.Theme = p.assets.addLook(game.Name, "theme", ".css", []byte(game.Colors.Stylesheet()))
+		if format, err := CheckLogo(game.Logo); err == nil {
+			view.Logo = p.assets.addLook(game.Name, "logo", "."+format, game.Logo)
+		}
+		if p.games[game.Name], err = built.render(indexPage, view); err != nil {
 			return pages{}, err
 		}
-		p.games[game.Name], p.root = page, page.html
+		p.root = p.games[game.Name]
 		views = append(views, view)
 	}
 	if len(games) > 1 {
@@ -72,9 +65,20 @@ func newPages(built site, games []Game) (p pages, err error) {
 			Colors Colors
 			Style  string
 			Games  []gameView
-		}{DefaultColors(), built.urls[styleEntry], views})
+		}{DefaultColors(), style, views})
 	}
 	return p, err
+}
+
+// addLook adds a file of a game's look and returns its URL path, or "" for an empty content.
+func (a assets) addLook(game, name, extension string, content []byte) string {
+	if len(content) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(content)
+	url := fmt.Sprintf("/g/%s/%s-%x%s", game, name, sum[:8], extension)
+	a.add(url, content)
+	return url
 }
 
 func (s site) render(name string, data any) (file, error) {
@@ -85,52 +89,19 @@ func (s site) render(name string, data any) (file, error) {
 	return newFile(text.Bytes(), contentTypes[".html"]), nil
 }
 
-func newLogo(game Game) asset {
-	format, err := CheckLogo(game.Logo)
-	if err != nil {
-		return asset{} // without a logo
-	}
-	return newAsset(game.Name, "logo", "."+format, game.Logo)
-}
-
-// newAsset returns a file of a game's look, or the zero asset for an empty content.
-func newAsset(game, name, extension string, content []byte) asset {
-	if len(content) == 0 {
-		return asset{}
-	}
-	f := newFile(content, contentTypes[extension])
-	f.isImmutable = true
-	return asset{f, fmt.Sprintf("/g/%s/%s-%s%s", game, name, f.hash, extension)}
-}
-
-// gamePath matches the page of a game, "/g/GAME", the link into one of its arenas,
-// "/g/GAME/join/CODE", and the files of its look.
-var gamePath = regexp.MustCompile(`^/g/([^/]+)(?:/join/[0-9]{6}|/(theme|logo)-[0-9a-f]{16}\.[a-z]+)?$`)
+// gamePath matches the page of a game, "/g/GAME", and the link into one of its arenas,
+// "/g/GAME/join/CODE".
+var gamePath = regexp.MustCompile(`^/g/([^/]+)(?:/join/[0-9]{6})?$`)
 
 func (p pages) find(path string) (file, bool) {
 	if path == "/" {
 		return p.root, true
 	}
-	parts := gamePath.FindStringSubmatch(path)
-	if parts == nil {
-		return file{}, false
+	if parts := gamePath.FindStringSubmatch(path); parts != nil {
+		page, ok := p.games[parts[1]]
+		return page, ok
 	}
-	page, ok := p.games[parts[1]]
-	switch parts[2] {
-	case "theme":
-		return page.theme.at(path)
-	case "logo":
-		return page.logo.at(path)
-	}
-	return page.html, ok
-}
-
-// at returns the file for a request of its URL path. A path with another hash is from a node
-// with another configuration; browsers must revalidate the answer to it.
-func (a asset) at(path string) (file, bool) {
-	f := a.file
-	f.isImmutable = path == a.url
-	return f, a.url != ""
+	return p.assets.find(path)
 }
 
 // Limits of a logo. A first visit to the page stays below 120 kB with the largest logo.

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
 	"net/http"
-	"path"
 	"strings"
 	"sync"
 )
@@ -46,7 +44,7 @@ func Handler(games []Game) http.Handler {
 type site struct {
 	templates *template.Template // indexPage and gamesPage
 	files     map[string]file    // by URL path
-	urls      map[string]string  // URL paths of the bundles, by entry point
+	bundles   assets
 }
 
 // bundleEmbedded bundles the embedded tree, once in a process.
@@ -63,34 +61,15 @@ func newSite(tree fs.FS) (site, error) {
 	if err != nil {
 		return site{}, err
 	}
-	bundles, urls, err := bundle(tree)
+	bundles, err := bundle(tree)
 	if err != nil {
 		return site{}, err
 	}
-	maps.Copy(files, bundles)
 	templates, err := template.ParseFS(tree, indexPage, gamesPage)
 	if err != nil {
 		return site{}, fmt.Errorf("web: %w", err)
 	}
-	return site{templates: templates, files: files, urls: urls}, nil
-}
-
-// find returns the file at a URL path. While the nodes of a cluster are upgraded one after
-// another, a page of one version may request its bundle from a node of another version. The
-// node then answers with its own bundle, which browsers must revalidate.
-func (s site) find(urlPath string) (file, bool) {
-	if f, ok := s.files[urlPath]; ok {
-		return f, true
-	}
-	for _, url := range s.urls {
-		name, _, _ := strings.Cut(url, "-")
-		if strings.HasPrefix(urlPath, name+"-") && path.Ext(urlPath) == path.Ext(url) {
-			f := s.files[url]
-			f.isImmutable = false
-			return f, true
-		}
-	}
-	return file{}, false
+	return site{templates: templates, files: files, bundles: bundles}, nil
 }
 
 func serve(pages pages, built site) http.Handler {
@@ -102,7 +81,7 @@ func serve(pages pages, built site) http.Handler {
 		}
 		served, ok := pages.find(r.URL.Path)
 		if !ok {
-			served, ok = built.find(r.URL.Path)
+			served, ok = built.files[r.URL.Path]
 		}
 		if !ok {
 			http.Error(w, "this page does not exist; / leads to the games of this server", http.StatusNotFound)
