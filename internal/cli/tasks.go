@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 
+	"github.com/alecthomas/kong"
+
 	"laststand/internal/taskqueue"
 )
 
@@ -20,9 +22,9 @@ type tasksCmd struct {
 	Show struct {
 		ID string `arg:"" help:"The id of the task."`
 	} `cmd:"" help:"Print a task with its payload and errors."`
-	Edit    tasksEdit    `cmd:"" help:"Replace the payload of a task."`
-	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again immediately."`
-	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that no worker tries them again."`
+	Edit    tasksEdit  `cmd:"" help:"Replace the payload of a task."`
+	Requeue taskAction `cmd:"" help:"Requeue tasks, so that workers try them again immediately."`
+	Discard taskAction `cmd:"" help:"Discard tasks, so that no worker tries them again."`
 }
 
 // taskFilter is the flags that select tasks by game and topic. An empty flag selects all.
@@ -65,10 +67,17 @@ func readPayload(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-type tasksRequeue struct{ taskSelection }
+// taskAction requests an action for tasks, which it selects by their ids, or all dead tasks with --all.
+// The name of the command is the action.
+type taskAction struct {
+	taskFilter
+	IDs []string `arg:"" optional:"" name:"id" help:"The ids of the tasks."`
+	All bool     `help:"Select all dead tasks, or those of --game and --topic."`
+}
 
-func (r *tasksRequeue) Run(ctx context.Context, admin *adminClient) error {
-	changed, err := r.requestAction(ctx, admin, "requeue")
+// Run fails if the server refuses a task, or if a task is still dead.
+func (s *taskAction) Run(ctx context.Context, admin *adminClient, command *kong.Context) error {
+	changed, err := s.requestAction(ctx, admin, command.Selected().Name)
 	dead := 0
 	for _, t := range changed {
 		if t.State == taskqueue.StateDead {
@@ -81,23 +90,9 @@ func (r *tasksRequeue) Run(ctx context.Context, admin *adminClient) error {
 	return err
 }
 
-type tasksDiscard struct{ taskSelection }
-
-func (d *tasksDiscard) Run(ctx context.Context, admin *adminClient) error {
-	_, err := d.requestAction(ctx, admin, "discard")
-	return err
-}
-
-// taskSelection is the arguments that select tasks: by their ids, or all dead tasks with --all.
-type taskSelection struct {
-	taskFilter
-	IDs []string `arg:"" optional:"" name:"id" help:"The ids of the tasks."`
-	All bool     `help:"Select all dead tasks, or those of --game and --topic."`
-}
-
 // requestAction requests an action for each selected task. It prints and returns the changed
 // tasks. It continues if the server refuses one of the ids; its error lists all refused tasks.
-func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
+func (s *taskAction) requestAction(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
 	if s.All == (len(s.IDs) > 0) {
 		return nil, fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
 	}
@@ -118,7 +113,7 @@ func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, a
 }
 
 // requestForAll requests the action for all dead tasks that the filter selects, page by page.
-func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
+func (s *taskAction) requestForAll(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
 	body := map[string]string{"game": s.Game, "topic": s.Topic}
 	type taskPage struct {
 		Tasks      []taskqueue.Task
