@@ -6,6 +6,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // The measured costs of docs/PERFORMANCE.md, the highest of its tables.
@@ -115,14 +118,11 @@ func (c *capacityPlan) figures(n float64) [][2]string {
 	}
 }
 
+// english writes numbers with commas.
+var english = message.NewPrinter(language.English)
+
 // grouped returns a number without digits after the point, with commas.
-func grouped(n float64) string {
-	digits := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
+func grouped(n float64) string { return english.Sprintf("%.0f", math.Round(n)) }
 
 // decimal returns a number with one digit after the point below 100.
 func decimal(n float64) string {

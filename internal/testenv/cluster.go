@@ -19,7 +19,7 @@ import (
 // and not required.
 func Cluster(t testing.TB) string {
 	t.Helper()
-	requireRedis(t)
+	require(t, "redis-server")
 	url, err := sharedCluster()
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
@@ -45,13 +45,13 @@ type ClusterNodes struct {
 // required.
 func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	t.Helper()
-	requireRedis(t)
+	require(t, "redis-server")
 	nodes, err := StartClusterUntilExit(masters, replicas)
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
 	for _, server := range slices.Concat(nodes.Masters, nodes.Replicas) {
-		server.stopWithTest(t)
+		ownedBy(t, server, nil)
 	}
 	return nodes
 }
@@ -66,22 +66,16 @@ func StartClusterUntilExit(masters, replicas int) (ClusterNodes, error) {
 // a master.
 var takeOverEarly = []string{"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0"}
 
-func clusterURL(masters []*Server) string {
-	addrs := make([]string, len(masters))
-	for i, server := range masters {
-		addrs[i] = server.Addr
-	}
-	return "redis://" + strings.Join(addrs, ",")
-}
-
 // startCluster starts the servers of a cluster, and waits until the cluster is complete.
 func startCluster(masters, replicas int, extraArgs ...string) (nodes ClusterNodes, err error) {
 	defer Recover(&err)
 	var servers []*Server
+	var addrs []string
 	for range masters + replicas {
-		servers = append(servers, Must(startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...)))
+		server := Must(startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...))
+		servers, addrs = append(servers, server), append(addrs, server.Addr)
 	}
-	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
+	nodes = ClusterNodes{URL: "redis://" + strings.Join(addrs[:masters], ","), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
 	nodes.join(ctx, servers)

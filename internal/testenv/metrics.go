@@ -21,7 +21,7 @@ type Metrics map[string]float64
 
 // Metrics reads the metrics of the node.
 func (n *Node) Metrics(ctx context.Context) (Metrics, error) {
-	text, err := n.getOperations(ctx, "/metrics", "")
+	text, err := get(ctx, http.DefaultClient, n.OpsURL+"/metrics", "")
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +63,19 @@ func (n *Node) Profile(ctx context.Context, query string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.getOperations(ctx, "/debug/pprof/"+query, token)
+	return get(ctx, http.DefaultClient, n.OpsURL+"/debug/pprof/"+query, token)
 }
 
-// getOperations reads a path of the operations listener. An empty token sends none.
-func (n *Node) getOperations(ctx context.Context, path, token string) (text []byte, err error) {
+// get reads a URL. An empty token sends none. A status other than 200 is an error.
+func get(ctx context.Context, client *http.Client, url, token string) (text []byte, err error) {
 	defer Recover(&err)
-	request := Must(http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+path, nil))
+	request := Must(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer := Must(http.DefaultClient.Do(request))
+	answer := Must(client.Do(request))
 	defer answer.Body.Close()
-	FailIf(answer.StatusCode != http.StatusOK, "%s was answered with %s", path, answer.Status)
+	FailIf(answer.StatusCode != http.StatusOK, "%s was answered with %s", url, answer.Status)
 	return io.ReadAll(answer.Body)
 }
 
@@ -109,17 +109,11 @@ func CPUTimeWithChildren(pid int) (time.Duration, error) {
 	return total, nil
 }
 
-// ResidentBytes returns the resident memory of a process.
-func ResidentBytes(pid int) (int64, error) {
-	s, err := processStat(pid)
-	return int64(s.ResidentMemory()), err
-}
-
 // ResetPeakBytes lets PeakBytes of a process start at its resident memory, which it returns.
 func ResetPeakBytes(pid int) (int64, error) {
 	err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-	resident, failed := ResidentBytes(pid)
-	return resident, errors.Join(err, failed)
+	s, failed := processStat(pid)
+	return int64(s.ResidentMemory()), errors.Join(err, failed)
 }
 
 // PeakBytes returns the largest resident memory of a process since ResetPeakBytes.

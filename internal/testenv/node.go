@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -96,7 +98,8 @@ func StartNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 		path: o.Binary, env: o.Env, log: filepath.Join(n.Dir, "log"), timeout: nodeTimeout, ready: n.readAddresses,
 		args: append([]string{"--listen", fmt.Sprintf("127.0.0.1:%d", port), "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
 	}
-	MustDo(errors.Join(n.writeFiles(), n.importBank(ctx)))
+	MustDo(n.writeFiles())
+	n.importBank(ctx)
 	if o.WriteLedger != nil {
 		MustDo(o.WriteLedger(n.Dir))
 	}
@@ -120,9 +123,7 @@ func (n *Node) writeFiles() error {
 		settings = fmt.Sprintf(unlimited, strings.TrimSuffix(strings.TrimSpace(n.options.Game), "}"), KeysYAML)
 	}
 	files := map[string][]byte{"load.yaml": []byte(settings + n.options.More), "load.key": []byte(secret), "bank.json": n.options.Bank}
-	for name, text := range n.options.Files {
-		files[name] = text
-	}
+	maps.Copy(files, n.options.Files)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(n.Dir, name), text, 0o600); err != nil {
 			return err
@@ -131,34 +132,40 @@ func (n *Node) writeFiles() error {
 	return nil
 }
 
-func (n *Node) importBank(ctx context.Context) error {
+// importBank imports the bank, if there is one. It fails by Must.
+func (n *Node) importBank(ctx context.Context) {
 	if n.options.Bank == nil {
-		return nil
+		return
 	}
 	arguments := []string{"bank", "import", "--data", n.Dir, "--bank", "load", filepath.Join(n.Dir, "bank.json")}
 	if n.options.Database != "" {
 		arguments = append(arguments, "--database", n.options.Database)
 	}
-	out, err := exec.CommandContext(ctx, n.options.Binary, arguments...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("bank import: %w: %s", err, out)
-	}
-	return nil
+	n.command(ctx, arguments...)
 }
+
+// command runs a command of the server, and returns what it prints. It fails by Must.
+func (n *Node) command(ctx context.Context, arguments ...string) string {
+	cmd := exec.CommandContext(ctx, n.options.Binary, arguments...)
+	cmd.Env = append(os.Environ(), n.options.Env...)
+	var text strings.Builder
+	cmd.Stderr = &text
+	defer Must(cmd.StdinPipe()).Close() // some programs end when their input ends
+	out, err := cmd.Output()
+	FailIf(err != nil, "server %s: %w: %s", arguments[0], err, text.String())
+	return strings.TrimSpace(string(out))
+}
+
+// addressLine is how a node prints an address.
+var addressLine = regexp.MustCompile(`(?m)^(listening|operations) on (\S+)\n`)
 
 // readAddresses reads the addresses that the process has printed since its start.
 func (n *Node) readAddresses(context.Context, int) error {
-	n.URL, n.OpsURL = "", ""
-	for line := range strings.Lines(n.Log()[n.logStart:]) {
-		line, whole := strings.CutSuffix(line, "\n")
-		if url, ok := strings.CutPrefix(line, "listening on "); ok && whole {
-			n.URL = url
-		}
-		if url, ok := strings.CutPrefix(line, "operations on "); ok && whole {
-			n.OpsURL = url
-		}
+	addresses := make(map[string]string)
+	for _, line := range addressLine.FindAllStringSubmatch(n.Log()[n.logStart:], -1) {
+		addresses[line[1]] = line[2]
 	}
-	if n.URL == "" || n.OpsURL == "" {
+	if n.URL, n.OpsURL = addresses["listening"], addresses["operations"]; n.URL == "" || n.OpsURL == "" {
 		return errors.New("it does not listen yet")
 	}
 	return nil

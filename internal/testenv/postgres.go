@@ -24,15 +24,9 @@ import (
 // not required.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
-	if !isInstalled(t, "postgresql", initdbPath()) {
-		t.Skip("postgresql is not installed")
-	}
+	require(t, "postgresql")
 	server, err := startPostgres("-c", "fsync=on")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.stopWithTest(t)
-	return server
+	return ownedBy(t, server, err)
 }
 
 // newDatabase creates an empty database on the shared server and returns its URL. It drops the
@@ -93,7 +87,7 @@ type dataDir struct {
 
 // newDataDir makes an empty folder that belongs to the owner. It fails by Must.
 func newDataDir() dataDir {
-	d := dataDir{path: Must(newServerDir("postgresql", initdbPath())), owner: Must(unprivilegedUser())}
+	d := dataDir{path: Must(newServerDir("postgresql", programPath("postgresql"))), owner: Must(unprivilegedUser())}
 	d.bin = filepath.Dir(Must(filepath.EvalSymlinks(initdbPath())))
 	if d.owner != nil {
 		MustDo(os.Chown(d.path, int(d.owner.Uid), int(d.owner.Gid)))
@@ -140,14 +134,10 @@ func unprivilegedUser() (*syscall.Credential, error) {
 		return nil, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
-		account, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, errUID := strconv.ParseUint(account.Uid, 10, 32)
-		gid, errGID := strconv.ParseUint(account.Gid, 10, 32)
-		if errUID == nil && errGID == nil {
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		if account, err := user.Lookup(name); err == nil {
+			c := new(syscall.Credential)
+			_, err = fmt.Sscan(account.Uid+" "+account.Gid, &c.Uid, &c.Gid)
+			return c, err
 		}
 	}
 	return nil, fmt.Errorf("PostgreSQL refuses to run as root, and the system has no unprivileged user for it; run the tests as another user")
@@ -186,11 +176,7 @@ type Standby struct {
 func StartStandby(t testing.TB, primary *Server) Standby {
 	t.Helper()
 	server, err := startStandby(primary)
-	if err != nil {
-		t.Fatalf("start a standby: %v", err)
-	}
-	server.stopWithTest(t)
-	return Standby{server, t, primary}
+	return Standby{ownedBy(t, server, err), t, primary}
 }
 
 func startStandby(primary *Server) (server *Server, err error) {

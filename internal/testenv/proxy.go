@@ -39,7 +39,7 @@ func proxyProgram(proxy string) string {
 // fails.
 func HasProxy(t testing.TB, proxy string) bool {
 	t.Helper()
-	return isInstalled(t, proxyProgram(proxy), findExecutable(proxyProgram(proxy)))
+	return isInstalled(t, proxyProgram(proxy))
 }
 
 // behindProxy adds the settings that a node behind its proxy needs: it keeps its port and trusts
@@ -60,7 +60,7 @@ func (o *NodeOptions) behindProxy() error {
 func startProxy(proxy string, nodes []*Node) (server *Server, err error) {
 	defer Recover(&err)
 	program := proxyProgram(proxy)
-	path := findExecutable(program)
+	path := programPath(program)
 	dir, certificate := Must(newServerDir(program, path)), Must(sharedCertificate())
 	site := proxies.Site{Cert: certificate.cert, Key: certificate.key, Both: certificate.both}
 	for _, n := range nodes {
@@ -108,20 +108,8 @@ func proxyFolders(text, dir string) string {
 
 // CheckReady returns nil if the node at a URL, or a node behind the proxy there, is ready.
 func CheckReady(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s is not ready: %s", url, answer.Status)
-	}
-	return nil
+	_, err := get(ctx, &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}, url+"/readyz", "")
+	return err
 }
 
 // certificateFiles are PEM files of a certificate for 127.0.0.1 and of its key.
@@ -133,7 +121,7 @@ var sharedCertificate = sync.OnceValues(func() (files certificateFiles, err erro
 	defer Recover(&err)
 	dir := Must(sharedDir())
 	files = certificateFiles{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), both: filepath.Join(dir, "both.pem")}
-	writeCertificate(files.cert, files.key, 1, 24*time.Hour)
+	Must(writeCertificate(files.cert, files.key, 1, 24*time.Hour))
 	MustDo(os.WriteFile(files.both, slices.Concat(Must(os.ReadFile(files.cert)), Must(os.ReadFile(files.key))), 0o600))
 	return files, os.Setenv("SSL_CERT_FILE", files.cert)
 })
@@ -141,22 +129,17 @@ var sharedCertificate = sync.OnceValues(func() (files certificateFiles, err erro
 // WriteCertificate makes a self-signed certificate for localhost. It writes the certificate
 // and its private key to two PEM files, and returns the certificate for clients. It is
 // valid from one hour ago until lifetime from now.
-func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) (certificate *x509.Certificate) {
+func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
 	t.Helper()
-	err := func() (err error) {
-		defer Recover(&err)
-		certificate = writeCertificate(certFile, keyFile, serial, lifetime)
-		return nil
-	}()
+	certificate, err := writeCertificate(certFile, keyFile, serial, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return certificate
 }
 
-// writeCertificate makes a self-signed certificate for localhost, and writes it and its private
-// key as PEM. It fails by Must.
-func writeCertificate(certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
+func writeCertificate(certFile, keyFile string, serial int64, lifetime time.Duration) (certificate *x509.Certificate, err error) {
+	defer Recover(&err)
 	privateKey := Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lifetime),
@@ -166,7 +149,7 @@ func writeCertificate(certFile, keyFile string, serial int64, lifetime time.Dura
 	der := Must(x509.CreateCertificate(rand.Reader, template, template, privateKey.Public(), privateKey))
 	writePEM(certFile, "CERTIFICATE", der)
 	writePEM(keyFile, "PRIVATE KEY", Must(x509.MarshalPKCS8PrivateKey(privateKey)))
-	return Must(x509.ParseCertificate(der))
+	return x509.ParseCertificate(der)
 }
 
 func writePEM(file, kind string, der []byte) {

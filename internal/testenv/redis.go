@@ -19,8 +19,9 @@ import (
 // test if redis-server is not installed and not required.
 func Redis(t testing.TB) *Server {
 	t.Helper()
-	requireRedis(t)
-	return startRedisForTest(t)
+	require(t, "redis-server")
+	server, err := startRedis()
+	return ownedBy(t, server, err)
 }
 
 // Replica starts a redis-server for this test alone that replicates another server. It
@@ -28,7 +29,8 @@ func Redis(t testing.TB) *Server {
 func Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
-	server := startRedisForTest(t, "--replicaof", host, port)
+	server, err := startRedis("--replicaof", host, port)
+	ownedBy(t, server, err)
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	server.failTestOn(awaitReplication(ctx, server, master))
@@ -44,11 +46,7 @@ func Sentinels(t testing.TB, master *Server, config, name string) (url string) {
 	var servers []*Server
 	for range 3 {
 		server, err := startSentinel(master, config)
-		if err != nil {
-			t.Fatalf("start a Sentinel: %v", err)
-		}
-		server.stopWithTest(t)
-		servers, addrs = append(servers, server), append(addrs, server.Addr)
+		servers, addrs = append(servers, ownedBy(t, server, err)), append(addrs, server.Addr)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
@@ -58,32 +56,12 @@ func Sentinels(t testing.TB, master *Server, config, name string) (url string) {
 	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + name
 }
 
-// requireRedis skips the test if redis-server is not installed and not required.
-func requireRedis(t testing.TB) {
-	t.Helper()
-	if !isInstalled(t, "redis-server", redisServerPath()) {
-		t.Skip("redis-server is not installed")
-	}
-}
-
-func redisServerPath() string { return findExecutable("redis-server") }
-
-func startRedisForTest(t testing.TB, extraArgs ...string) *Server {
-	t.Helper()
-	server, err := startRedis(extraArgs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.stopWithTest(t)
-	return server
-}
-
 // clusterEnabled is the argument of a redis-server that makes it a node of a cluster.
 const clusterEnabled = "--cluster-enabled"
 
 // startRedis starts an empty server without persistence.
 func startRedis(extraArgs ...string) (*Server, error) {
-	dir, err := newServerDir("redis-server", redisServerPath())
+	dir, err := newServerDir("redis-server", programPath("redis-server"))
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +75,13 @@ func startRedis(extraArgs ...string) (*Server, error) {
 			s.clusterPort, err = FreePort()
 			args = append(args, "--cluster-port", strconv.Itoa(s.clusterPort))
 		}
-		s.child = child{path: redisServerPath(), args: args, log: filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)), ready: s.redisReady}
+		s.child = child{path: programPath("redis-server"), args: args, log: filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)), ready: s.redisReady}
 		return err
 	})
 }
 
 func startSentinel(master *Server, config string) (*Server, error) {
-	dir, err := newServerDir("sentinel", redisServerPath())
+	dir, err := newServerDir("sentinel", programPath("redis-server"))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +90,7 @@ func startSentinel(master *Server, config string) (*Server, error) {
 		text := strings.NewReplacer("redis-1 6379", masterAddr, "port 26379", "port "+strconv.Itoa(port), "dir /data", "dir "+dir).Replace(config)
 		file := filepath.Join(dir, "sentinel.conf")
 		s.child = child{
-			path: redisServerPath(), args: []string{file, "--sentinel", "--bind", "127.0.0.1"}, log: filepath.Join(dir, "sentinel.log"), ready: s.redisReady,
+			path: programPath("redis-server"), args: []string{file, "--sentinel", "--bind", "127.0.0.1"}, log: filepath.Join(dir, "sentinel.log"), ready: s.redisReady,
 		}
 		return os.WriteFile(file, []byte(text), 0o666)
 	})

@@ -60,20 +60,26 @@ func (s *Server) failTestOn(err error) {
 	}
 }
 
-// stopWithTest makes t the owner of the server: the server is killed when t ends.
-func (s *Server) stopWithTest(t testing.TB) {
+// ownedBy makes t the owner of a server that was started for it: the server is killed when t ends. A
+// failed start fails the test.
+func ownedBy(t testing.TB, s *Server, err error) *Server {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.t = t
 	t.Cleanup(func() {
 		if err := s.child.stop(syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 	})
+	return s
 }
 
 // errProcessEnded means that a server process ended before it was ready.
 var errProcessEnded = errors.New("it ended")
 
-// errPortTaken means that another process has taken the port.
+// errPortTaken means that another process has taken the port. The server ends for the same reason.
 var errPortTaken = errors.New("another process has the port")
 
 // startOnFreePort starts a server on a free port, which ends with this process. Another process
@@ -172,8 +178,8 @@ func (c *child) awaitReady() error {
 	defer ticker.Stop()
 	for {
 		err := c.ready(ctx, c.pid())
-		if err == nil || errors.Is(err, errPortTaken) {
-			return err
+		if err == nil {
+			return nil
 		}
 		select {
 		case <-c.done:

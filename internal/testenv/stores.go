@@ -19,9 +19,7 @@ type SQL struct {
 // PostgreSQL is not installed and not required.
 func Database(t testing.TB) SQL {
 	t.Helper()
-	if !isInstalled(t, "postgresql", initdbPath()) {
-		t.Skip("postgresql is not installed")
-	}
+	require(t, "postgresql")
 	return SQL{URL: newDatabase(t), Dir: t.TempDir()}
 }
 
@@ -31,10 +29,10 @@ func Database(t testing.TB) SQL {
 func EachSQL(t *testing.T, test func(t *testing.T, db SQL)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, SQL{Dir: t.TempDir()}) })
-	if !isInstalled(t, "postgresql", initdbPath()) {
+	if !isInstalled(t, "postgresql") {
 		return
 	}
-	t.Run("postgres", func(t *testing.T) { test(t, SQL{URL: newDatabase(t), Dir: t.TempDir()}) })
+	t.Run("postgres", func(t *testing.T) { test(t, Database(t)) })
 }
 
 // EachRedis runs f as the subtests "embedded", "single" and "cluster". Each gets a client
@@ -45,7 +43,7 @@ func EachSQL(t *testing.T, test func(t *testing.T, db SQL)) {
 func EachRedis(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { test(t, OpenRedis(t, "").Client) })
-	if !isInstalled(t, "redis-server", redisServerPath()) {
+	if !isInstalled(t, "redis-server") {
 		return
 	}
 	t.Run("single", func(t *testing.T) {

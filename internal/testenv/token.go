@@ -2,10 +2,7 @@ package testenv
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,14 +54,7 @@ func (n *Node) AdminToken(ctx context.Context) (token string, err error) {
 	if n.admin != "" {
 		return n.admin, nil
 	}
-	cmd := exec.CommandContext(ctx, n.options.Binary, append([]string{"token", "--role=admin", "--sub=load"}, n.flags...)...)
-	cmd.Env = append(os.Environ(), n.options.Env...)
-	var text strings.Builder
-	cmd.Stderr = &text
-	defer Must(cmd.StdinPipe()).Close() // some programs end when their input ends
-	out, err := cmd.Output()
-	FailIf(err != nil, "server token: %w: %s", err, text.String())
-	n.admin = strings.TrimSpace(string(out))
+	n.admin = n.command(ctx, append([]string{"token", "--role=admin", "--sub=load"}, n.flags...)...)
 	return n.admin, nil
 }
 

@@ -23,12 +23,15 @@ import (
 // FloorProcess is the name of the subprocess that Floor runs.
 const FloorProcess = "bench-floor"
 
-// floor is a server without a game: the floor of Answers and Broadcast, and the peer of
-// Connections. It sends the frames of a node to the same clients, and accepts each answer by a
-// minimal script. It uses as little memory as the library permits. So it costs only what
-// sockets and Redis cost.
-type floor struct {
-	Floor
+// Floor is a server without a game, in a subprocess: the floor of Answers, Duels and Broadcast, and
+// the peer of Connections. It sends the frames of a node to the same clients, and accepts each answer
+// by a minimal script. It uses as little memory as the library permits. So it costs only what sockets
+// and Redis cost.
+type Floor struct {
+	Players   int    `default:"100" help:"Players of each arena."`
+	Questions int    `default:"10" help:"Questions of each duel."`
+	Redis     string `placeholder:"URL" help:"URL of a Redis, for answers."`
+
 	scripts  redis.Scripter
 	upgrader websocket.Upgrader
 
@@ -39,19 +42,11 @@ type floor struct {
 	sockets []*websocket.Conn
 }
 
-// Floor serves a floor in a subprocess.
-type Floor struct {
-	Players   int    `default:"100" help:"Players of each arena."`
-	Questions int    `default:"10" help:"Questions of each duel."`
-	Redis     string `placeholder:"URL" help:"URL of a Redis, for answers."`
-}
-
 // Run runs the program. It fails by testenv.Must.
-func (o *Floor) Run(ctx context.Context) {
-	f := &floor{Floor: *o}
+func (f *Floor) Run(ctx context.Context) {
 	f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
-	if o.Redis != "" {
-		f.scripts = testenv.Must(redis.NewClient(testenv.Must(redis.ParseURL(o.Redis))).AutoPipeline())
+	if f.Redis != "" {
+		f.scripts = testenv.Must(redis.NewClient(testenv.Must(redis.ParseURL(f.Redis))).AutoPipeline())
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/ws", f.serveSocket)
@@ -61,7 +56,7 @@ func (o *Floor) Run(ctx context.Context) {
 }
 
 // serveNewArena makes an arena. Its number is its id and its code.
-func (f *floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
+func (f *Floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
 	var a protocol.NewArena
 	if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -75,7 +70,7 @@ func (f *floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(protocol.ArenaMade{ArenaID: number, Code: number})
 }
 
-func (f *floor) arena(number string) *floorArena {
+func (f *Floor) arena(number string) *floorArena {
 	i, _ := strconv.Atoi(number) // ids and codes are numbers
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +78,7 @@ func (f *floor) arena(number string) *floorArena {
 }
 
 // joinDuel pairs a player with the one who waits, if there is one.
-func (f *floor) joinDuel(p *floorPlayer) {
+func (f *Floor) joinDuel(p *floorPlayer) {
 	f.mu.Lock()
 	opponent := f.waiting
 	if f.waiting = p; opponent == nil {
@@ -103,7 +98,7 @@ func (f *floor) joinDuel(p *floorPlayer) {
 
 // servePush writes a push of a size to every socket in turn. The push opens a question now. It
 // is larger if its fields need more.
-func (f *floor) servePush(w http.ResponseWriter, r *http.Request) {
+func (f *Floor) servePush(w http.ResponseWriter, r *http.Request) {
 	size, err := strconv.Atoi(r.FormValue("size"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -121,7 +116,7 @@ func (f *floor) servePush(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(len(f.sockets))
 }
 
-func (f *floor) serveSocket(w http.ResponseWriter, r *http.Request) {
+func (f *Floor) serveSocket(w http.ResponseWriter, r *http.Request) {
 	conn, err := f.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return
@@ -132,7 +127,7 @@ func (f *floor) serveSocket(w http.ResponseWriter, r *http.Request) {
 	go f.serve(conn) // until its client disconnects; the handler returns, so that its memory is freed
 }
 
-func (f *floor) serve(conn *websocket.Conn) {
+func (f *Floor) serve(conn *websocket.Conn) {
 	defer conn.Close()
 	p := &floorPlayer{floor: f, conn: conn}
 	for {
@@ -147,7 +142,7 @@ func (f *floor) serve(conn *websocket.Conn) {
 }
 
 type floorPlayer struct {
-	floor *floor
+	floor *Floor
 	conn  *websocket.Conn
 	arena atomic.Pointer[floorArena] // or the duel that it plays; nil: it has not joined
 }

@@ -134,10 +134,8 @@ func CheckBehaviours(posted int64, b Behaviours) error {
 
 // CheckRanks checks that the ranks of a leaderboard page never fall.
 func CheckRanks(ranks []int) error {
-	for i := 1; i < len(ranks); i++ {
-		if ranks[i] < ranks[i-1] {
-			return ContractError("rank %d comes after rank %d", ranks[i], ranks[i-1])
-		}
+	if !slices.IsSorted(ranks) {
+		return ContractError("a page has the ranks %v", ranks)
 	}
 	return nil
 }

@@ -116,18 +116,19 @@ func CloseCode(err error) int {
 // after a replaced connection: a client has only one at a time, so it lost the newer one
 // too.
 func ReconnectAfter(err error) (after time.Duration, ok bool) {
-	closeErr, closed := errors.AsType[*websocket.CloseError](err)
-	switch {
-	case !closed:
+	closed, _ := errors.AsType[*websocket.CloseError](err)
+	switch code := CloseCode(err); code {
+	case 0:
 		return shortPause(), true
-	case closeErr.Code == protocol.CloseOverloaded:
-		return retryAfter(closeErr.Text), true
-	case closeErr.Code == protocol.CloseTooFast:
+	case protocol.CloseOverloaded:
+		return retryAfter(closed.Text), true
+	case protocol.CloseTooFast:
 		return time.Minute, true
-	case closeErr.Code == protocol.CloseSilent, closeErr.Code == protocol.CloseSlowReader, closeErr.Code == protocol.CloseReplaced:
+	case protocol.CloseSilent, protocol.CloseSlowReader, protocol.CloseReplaced:
 		return 0, true
+	default:
+		return 0, code < 4000 && code != protocol.CloseTooLarge
 	}
-	return 0, closeErr.Code < 4000 && closeErr.Code != protocol.CloseTooLarge
 }
 
 // retryAfter reads the delay from the close reason of an overloaded server.
@@ -154,19 +155,19 @@ func isTemporary(err error) bool {
 
 // outcome describes the result of a call in a few words.
 func outcome(err error) string {
-	closeErr, closed := errors.AsType[*websocket.CloseError](err)
-	status, refused := errors.AsType[*StatusError](err)
-	timeout, ok := errors.AsType[net.Error](err)
+	code := CloseCode(err)
+	refused, _ := errors.AsType[*StatusError](err)
+	timeout, _ := errors.AsType[net.Error](err)
 	switch {
 	case err == nil:
 		return "ok"
-	case closed:
-		return fmt.Sprintf("closed %d", closeErr.Code)
-	case refused:
-		return fmt.Sprintf("status %d", status.Status)
+	case code != 0:
+		return fmt.Sprintf("closed %d", code)
+	case refused != nil:
+		return fmt.Sprintf("status %d", refused.Status)
 	case errors.Is(err, context.Canceled):
 		return "given up"
-	case ok && timeout.Timeout():
+	case timeout != nil && timeout.Timeout():
 		return "timeout"
 	}
 	return "failed"

@@ -1,6 +1,7 @@
 package players
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -16,12 +17,12 @@ type Recorder struct {
 	span  time.Duration
 	start time.Time
 	mu    sync.Mutex
-	sums  map[int]*Sum // by number of the span
+	sums  map[int]Sum // by number of the span
 }
 
 // NewRecorder makes a recorder whose first span starts now.
 func NewRecorder(span time.Duration) *Recorder {
-	return &Recorder{span: span, start: time.Now(), sums: make(map[int]*Sum)}
+	return &Recorder{span: span, start: time.Now(), sums: make(map[int]Sum)}
 }
 
 // Add records a duration.
@@ -43,11 +44,10 @@ func (r *Recorder) Count(name string, n int64) {
 }
 
 // current returns the sum of the current span. The caller holds the lock.
-func (r *Recorder) current() *Sum {
+func (r *Recorder) current() Sum {
 	n := r.Span()
-	if r.sums[n] == nil {
-		s := newSum()
-		r.sums[n] = &s
+	if _, ok := r.sums[n]; !ok {
+		r.sums[n] = newSum()
 	}
 	return r.sums[n]
 }
@@ -65,29 +65,29 @@ func (r *Recorder) Seconds() float64 { return time.Since(r.start).Seconds() }
 func (r *Recorder) Between(from, to int) Sum {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := newSum()
-	for n, s := range r.sums {
-		if n >= from && n < to {
-			all.merge(*s)
-		}
-	}
-	return all
+	return r.between(from, to)
 }
+
+// All sums up all spans.
+func (r *Recorder) All() Sum { return r.Between(0, math.MaxInt) }
 
 // Take returns everything that was recorded since the last call, and forgets it.
 func (r *Recorder) Take() Sum {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := newSum()
-	for _, s := range r.sums {
-		all.merge(*s)
-	}
-	clear(r.sums)
-	return all
+	defer clear(r.sums)
+	return r.between(0, math.MaxInt)
 }
 
-// All sums up all spans.
-func (r *Recorder) All() Sum { return r.Between(0, 1<<30) }
+func (r *Recorder) between(from, to int) Sum {
+	all := newSum()
+	for n, s := range r.sums {
+		if n >= from && n < to {
+			all.merge(s)
+		}
+	}
+	return all
+}
 
 // Sum is what was recorded in some spans.
 type Sum struct {

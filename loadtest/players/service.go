@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
 )
@@ -86,13 +84,10 @@ func (s *service) noteRefusal(what string, err error) {
 	}
 	s.Stats.Count(what+" "+outcome(err), 1)
 	refused, _ := errors.AsType[*StatusError](err)
-	closed, _ := errors.AsType[*websocket.CloseError](err)
-	isShed := refused != nil && refused.Status == http.StatusServiceUnavailable || closed != nil && closed.Code == protocol.CloseOverloaded
-	if s.Strict && !isShed {
-		s.Checker.Violations.Add("%s: %v", what, err)
-	}
-	if isShed {
+	if refused != nil && refused.Status == http.StatusServiceUnavailable || CloseCode(err) == protocol.CloseOverloaded {
 		s.Stats.Count(Shed, 1)
+	} else if s.Strict {
+		s.Checker.Violations.Add("%s: %v", what, err)
 	}
 }
 

@@ -129,10 +129,9 @@ func (a *attacked) startControl() {
 
 // revocation is a ban or a revocation that an operator makes during the run.
 type revocation struct {
-	path, id  string // of the admin API, below the game
+	path, id  string // of the admin API, below the game; the id is that of the player and of its token
 	body      object
-	tokenID   string // claim jti; "": none
-	closeCode int    // with which the server closes the live connection
+	closeCode int // with which the server closes the live connection
 }
 
 // closeTimeout bounds the time until the server closes a live connection. A node reads
@@ -146,14 +145,12 @@ func (a *attacked) revokeTokens(ctx context.Context) map[string]string {
 	issuedBefore := time.Now().Add(10 * time.Second).UnixMilli()
 	tokens := map[string]string{}
 	for _, v := range []revocation{
-		{"bans", "bad_banned", object{"reason": "bots"}, "", protocol.CloseBanned},
-		{"revocations/token", "bad_one", object{"reason": "lost"}, "bad_one", protocol.CloseUnauthorized},
-		{"revocations/subject", "bad_all", object{"reason": "lost", "issued_before": issuedBefore}, "", protocol.CloseUnauthorized},
+		{"bans", "bad_banned", object{"reason": "bots"}, protocol.CloseBanned},
+		{"revocations/token", "bad_one", object{"reason": "lost"}, protocol.CloseUnauthorized},
+		{"revocations/subject", "bad_all", object{"reason": "lost", "issued_before": issuedBefore}, protocol.CloseUnauthorized},
 	} {
 		claims := testenv.Claims("demo", "player", v.id)
-		if v.tokenID != "" {
-			claims["jti"] = v.tokenID
-		}
+		claims["jti"] = v.id
 		token := testenv.Must(testenv.Sign(claims))
 		a.revoke(ctx, v, token)
 		tokens["revoked by "+v.path] = token

@@ -23,6 +23,9 @@ type swarm struct {
 	*Swarm
 	*run
 	starting sync.WaitGroup // of duel players
+
+	from, to int    // spans of the recorder with the load
+	spike    *spike // nil: none
 }
 
 // Play runs the load, and ends everything that it started. An error says that the run
@@ -79,42 +82,35 @@ const profileShare = 20
 // play lets the clients play, and stops them. If the run is aborted, it still reports everything
 // up to then.
 func (s *swarm) play(ctx context.Context) *Report {
-	var l load
-	err := s.playLoad(ctx, &l)
+	err := s.playLoad(ctx)
 	if err != nil {
 		s.log("aborted: %v", err)
-		l.to = s.stats.Span()
+		s.to = s.stats.Span()
 		s.stopPlaying()
 		s.starting.Wait()
 	}
 	s.end()
 	out := s.newReport(fmt.Sprintf("swarm of %d connections, %d of them play", s.connections(), s.players()))
 	out.FailIf(err != nil, "aborted: %v", err)
-	out.addPlay(s.run, l.from, l.to)
-	if l.spike != nil {
-		out.addSpike(l.spike)
+	out.addPlay(s.run, s.from, s.to)
+	if s.spike != nil {
+		out.addSpike(s.spike)
 	}
 	return out
 }
 
-// load is when the load was on.
-type load struct {
-	from, to int    // spans of the recorder
-	spike    *spike // nil: none
-}
-
 // playLoad connects the clients, lets them play for a time, and checks what is stored.
-func (s *swarm) playLoad(ctx context.Context, l *load) (err error) {
+func (s *swarm) playLoad(ctx context.Context) (err error) {
 	defer testenv.Recover(&err)
 	s.connect(ctx)
-	l.from = s.stats.Span() + 1
+	s.from = s.stats.Span() + 1
 	if s.Spike {
-		l.spike = s.runSpike(ctx)
+		s.spike = s.runSpike(ctx)
 	} else {
 		s.log("the load starts, for %v", s.For)
 		testenv.MustDo(testenv.Pause(ctx, s.For))
 	}
-	l.to = s.stats.Span()
+	s.to = s.stats.Span()
 	s.starting.Wait()
 	s.finish(ctx, profileShare)
 	return nil
