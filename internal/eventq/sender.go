@@ -47,7 +47,7 @@ func (s *sender) dispatch(ctx context.Context, g *game) {
 	s.running.Go(func() {
 		var finishing sync.WaitGroup // the batch before, along with the next take
 		more, next := true, int64(0)
-		for more {
+		for more && ctx.Err() == nil {
 			more, next = s.serve(ctx, g, &finishing)
 		}
 		finishing.Wait()
@@ -92,9 +92,6 @@ func (s *sender) hasFullBatch(g *game, t TakeResult) bool {
 
 // takeAndSend makes a take, and sends what it has taken.
 func (s *sender) takeAndSend(ctx context.Context, b *batch, class string) (t TakeResult, err error) {
-	if ctx.Err() != nil {
-		return t, nil
-	}
 	t, err = s.take(ctx, b, class)
 	if len(t.Items) == 0 {
 		if t.Left > 0 {

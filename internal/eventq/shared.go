@@ -68,7 +68,7 @@ func newPartition(index int) *partition {
 	return &partition{index: index, hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1), pollNow: make(chan struct{}, 1)}
 }
 
-// reports reports whether behaviours of a type are reported of this server's
+// reports returns true if the game reports behaviours of a type of this server's
 // players. A nil game reports none.
 func (g *game) reports(kind string) bool { return g != nil && slices.Contains(g.Report, kind) }
 

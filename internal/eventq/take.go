@@ -67,7 +67,10 @@ func (s *sender) finish(ctx context.Context, b *batch) {
 func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.Context) error) {
 	ctx, cancel := withGrace(ctx, finishTimeout)
 	defer cancel()
-	for call(ctx) != nil && timer.Sleep(ctx, retryInterval) && time.Since(b.takenAt) < lease {
+	for call(ctx) != nil {
+		if !timer.Sleep(ctx, retryInterval) || time.Since(b.takenAt) >= lease {
+			return
+		}
 	}
 }
 
