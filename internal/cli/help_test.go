@@ -17,11 +17,11 @@ var verbs = []string{
 	"back", "ban", "print", "replace", "run",
 }
 
-// contractCommands have one word: PROTOCOL.md names all but version, health, backup and restore,
+// contractCommands have one word: the contract names all but version, health, backup and restore,
 // which many programs have by these names.
 var contractCommands = []string{"serve", "token", "config", "version", "health", "backup", "restore"}
 
-// singularNouns are the nouns of commands that are not plural: PROTOCOL.md names bank and
+// singularNouns are the nouns of commands that are not plural: the contract names bank and
 // queue, and there is one audit log.
 var singularNouns = []string{"bank", "queue", "audit"}
 

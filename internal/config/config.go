@@ -17,8 +17,8 @@ import (
 )
 
 // Config is the configuration of the server. The configuration file overrides the defaults,
-// the environment overrides the file, and flags override the environment. PROTOCOL.md,
-// section 6, fixes most keys.
+// the environment overrides the file, and flags override the environment.
+// docs/reference/configuration.md lists the keys.
 type Config struct {
 	// Address that serves players: HTTP and websockets. Port 0 picks a free port.
 	Listen string `yaml:"listen" default:"127.0.0.1:8080" check:"address" allowed:"host:port"`

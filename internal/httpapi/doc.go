@@ -1,4 +1,4 @@
-// Package httpapi is the HTTP part of the wire contract (PROTOCOL.md). It
+// Package httpapi is the HTTP part of the wire contract (docs/openapi.yaml). It
 // translates requests into calls of the game's services, and their results and
 // errors into JSON. It decides nothing about games.
 //

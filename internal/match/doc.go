@@ -11,7 +11,8 @@
 //   - Plan: the fixed parameters of a match. State: the part that changes.
 //     View: both, as read in one atomic operation.
 //   - Step: one change of the phase, for example to seal a question. nextStep
-//     in next_step.go computes it as a pure function.
+//     in next_step.go computes it as a pure function. In a duel, a step can also
+//     accept an answer.
 //   - Push: a frame of a match. Numbered pushes form a log, so a session that
 //     missed some can catch up.
 //   - Local match: the copy of a match that this node holds, with its timer and
@@ -23,8 +24,9 @@
 //
 // The main type is Engine. engine.go lists its parts; each part calls only parts
 // below it, and tells others of changes by events. Start reading there, then
-// next_step.go for the flow of a match, step_run.go for how steps are applied and
-// answer.go for the way of an answer.
+// next_step.go for the flow of a match and step_run.go for how steps are applied. An
+// answer goes through answer.go, submit.go, in a duel submit_duel.go and duel_answers.go,
+// and answer_reply.go.
 //
 // This package must not know about Redis, SQL, HTTP or websockets. Those
 // implement the stores of store.go, Bus and Subscriber.

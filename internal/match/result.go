@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Result is the final, immutable outcome of a match. The last step writes it
-// and the ledger stores it. Standings and Teams are in rank order, Firsts in
+// Result is the outcome of a match. The last step writes it and the ledger stores it. The
+// ledger then decides the ratings, and whether the result counts. Standings and Teams are in rank order, Firsts in
 // the order of questions.
 type Result struct {
 	Match                 string     `json:"match"`

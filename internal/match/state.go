@@ -36,8 +36,8 @@ func (p Phase) hasEnded() bool { return p == PhaseOver || p == PhaseSettled }
 //
 // Steps write the fields of the first group. Of these, a first right answer writes the phase
 // and its reason, places write Alive and Extra, and a host can move DueAt. Other writes of the
-// store move the fields of the second group. A step leaves those alone, except that opening a
-// question sets Answered and Right to 0.
+// store move the fields of the second group. A step leaves those alone, with two exceptions: an
+// accepted answer raises Answered and Right, and opening a question sets both to 0.
 type State struct {
 	Phase       Phase
 	Question    int

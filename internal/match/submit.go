@@ -9,37 +9,36 @@ import (
 // commitAnswer submits a judged answer. If this node judged by an outdated opening
 // time, it reads the match and judges again. Many answers to a buzzer question come after
 // the next question has opened; they need no read of the match.
-func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (committed, error) {
+func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (answerOutcome, error) {
 	attempt := j.newAttempt(local, answer)
 	state := local.knownState()
 	for range 3 {
 		if state.Question == answer.question {
 			if local.plan.ReadingMS > 0 && submission.ArrivedAt < state.readsUntil(local.plan) {
-				return committed{Outcome: Outcome{Verdict: VerdictEarly}}, nil
+				return answerOutcome{Outcome: Outcome{Verdict: VerdictEarly}}, nil
 			}
 			attempt.Record, attempt.OpensAt, attempt.Seen = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownSeen()
 			attempt.Record.Node, attempt.ExtraMS = j.Node, state.extraMS(local.plan, submission.Player)
 			outcome, err := j.submitAttempt(ctx, local, attempt)
-			local.noteReply(outcome.Outcome)
 			if err != nil || outcome.Verdict != VerdictStale {
 				return outcome, j.handleLoss(ctx, local, err)
 			}
 		}
 		if answer.question < state.Question && local.plan.Mode != Survival {
 			outcome, err := j.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
-			return committed{Outcome: outcome}, err
+			return answerOutcome{Outcome: outcome}, err
 		}
 		view, err := j.read(ctx, local, -1, submission.Player)
 		if err != nil {
-			return committed{}, j.handleLoss(ctx, local, err)
+			return answerOutcome{}, j.handleLoss(ctx, local, err)
 		}
 		if answer.question != view.Question {
 			outcome, err := j.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
-			return committed{Outcome: outcome}, err
+			return answerOutcome{Outcome: outcome}, err
 		}
 		state = view.State
 	}
-	return committed{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is changing; send the answer again")
+	return answerOutcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is changing; send the answer again")
 }
 
 // newAttempt returns an attempt without the record, which depends on the state.
@@ -60,7 +59,7 @@ func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 
 // submitAttempt passes an attempt to the store. A right answer in a buzzer match
 // competes with those of all nodes for the question.
-func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (committed, error) {
+func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (answerOutcome, error) {
 	var outcome Outcome
 	var err error
 	switch {
@@ -71,7 +70,8 @@ func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt At
 	default:
 		outcome, err = j.Answers.Commit(ctx, attempt)
 	}
-	return committed{Outcome: outcome}, err
+	local.noteReply(outcome)
+	return answerOutcome{Outcome: outcome}, err
 }
 
 // commitFirstAnswer lets one right answer at a time from this node try to be first. If the

@@ -10,9 +10,9 @@ import (
 // pushes here. The pushes to the player's own session wait for the reply, see Answer. If this
 // node knows all other answers, a step accepts the answer. Otherwise, or if the duel has
 // changed, the store must judge it.
-func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt Attempt) (committed, error) {
+func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt Attempt) (answerOutcome, error) {
 	if err := local.answerSlot.take(ctx); err != nil {
-		return committed{}, err
+		return answerOutcome{}, err
 	}
 	defer local.answerSlot.release()
 	if answer, view, known := local.nextAnswer(attempt); known {
@@ -21,9 +21,9 @@ func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt
 		}
 	}
 	outcome, err := j.Answers.Commit(ctx, attempt)
-	c := committed{Outcome: outcome}
+	local.noteReply(outcome)
+	c := answerOutcome{Outcome: outcome}
 	if err == nil && outcome.Seq > 0 {
-		local.noteReply(outcome)
 		c.view = noteOutcome(local, outcome)
 		c.frames = encodeFrames([]protocol.NumberedPush{*attempt.Push}, outcome.Seq)
 		j.deliver(local, delivery{frames: c.frames})
@@ -34,7 +34,7 @@ func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt
 // commitAnswerStep asks the store to accept an answer by a step. If it is the last answer to
 // the question, it asks for the steps that follow from it, too. view is what is known with the
 // answer. Without a chain in the result, the match has changed.
-func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer *StepAnswer, view View) (committed, error) {
+func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer *StepAnswer, view View) (answerOutcome, error) {
 	steps := stepRun{localDelivery: j.localDelivery, match: local}
 	accept := newStep(local.plan, view, view.State)
 	accept.Version, accept.Answer, accept.Pushes = view.Version, answer, []protocol.NumberedPush{*answer.Push}
@@ -46,7 +46,7 @@ func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer 
 	}
 	applied, err := steps.applyChain(ctx, &chain)
 	if err != nil || !applied {
-		return committed{}, err
+		return answerOutcome{}, err
 	}
 	if len(chain.phases) > 0 {
 		steps.deliverChain(&chain)
@@ -54,12 +54,13 @@ func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer 
 	} else {
 		j.deliver(local, delivery{frames: chain.frames})
 	}
-	return committed{Outcome: Outcome{Verdict: VerdictAccepted, Record: answer.Record, Version: chain.NewState.Version}, chain: &chain}, nil
+	return answerOutcome{Outcome: Outcome{Verdict: VerdictAccepted, Record: answer.Record, Version: chain.NewState.Version}, chain: &chain}, nil
 }
 
 // noteOutcome notes the reply of the store to an accepted answer of a duel. It returns the
-// view after the answer, with all records if this node knows them. It returns nil if the duel has moved on. It stores
-// nothing if pushes are missing here, because an extension of the question may be among them.
+// view after the answer, with all records if this node knows them. It returns nil if the duel
+// has moved on. It keeps no answers if this node lacks an earlier push, because that may have
+// extended the question.
 func noteOutcome(local *localMatch, outcome Outcome) *View {
 	local.mu.Lock()
 	defer local.mu.Unlock()
@@ -83,11 +84,11 @@ func noteOutcome(local *localMatch, outcome Outcome) *View {
 	return view
 }
 
-// committed is the outcome of an answer. In a duel this node has delivered the pushes, and
+// answerOutcome is the outcome of an answer. In a duel this node has delivered the pushes, and
 // knows what to tell the other nodes.
-type committed struct {
+type answerOutcome struct {
 	Outcome
 	frames numberedFrames // the push about the answer; of a duel
-	view   *View          // of a duel after the answer, as far as this node knows it; else nil
-	chain  *stepChain     // the steps that the store has applied together with the answer; nil: none
+	view   *View          // of a duel after the answer, as far as this node knows it; nil: unknown, or see chain
+	chain  *stepChain     // the steps that the store has applied together with the answer; nil: the store judged it
 }

@@ -20,7 +20,7 @@
 //   - Batch: the answers to one match that share a script.
 //
 // The main type is Store, a list of stores by what they hold. Start reading in
-// store.go and keys.go. scripts.go shows which Lua files form which script.
+// store.go and keys.go. scripts.go lists the Lua scripts.
 //
 // This package must not know about nodes' sessions, timers or SQL.
 package redismatch

@@ -9,7 +9,7 @@ import (
 
 // replyToOutcome turns an outcome into the reply and the function that runs
 // after it.
-func (j *judge) replyToOutcome(local *localMatch, outcome committed, answer validAnswer) (protocol.Answered, func(), error) {
+func (j *judge) replyToOutcome(local *localMatch, outcome answerOutcome, answer validAnswer) (protocol.Answered, func(), error) {
 	record := outcome.Record
 	switch outcome.Verdict {
 	case VerdictAccepted:
@@ -48,7 +48,7 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
-func (j *judge) followUpFunc(local *localMatch, outcome committed) func() {
+func (j *judge) followUpFunc(local *localMatch, outcome answerOutcome) func() {
 	if chain := outcome.chain; chain != nil && chain.NewState.Phase != PhaseOver && !j.hasOtherNodes(chain.nodes) {
 		return doNothing
 	} else if chain != nil {
@@ -74,7 +74,7 @@ func (j *judge) announceSteps(local *localMatch, chain *stepChain) {
 // followUpAnswer tells the other nodes that an answer was accepted, if the mode does so. If
 // the answer was the last one or the winning one, it closes the question. If the
 // push number is unknown, advancing pushes it from the log.
-func (j *judge) followUpAnswer(local *localMatch, outcome committed, advances bool) {
+func (j *judge) followUpAnswer(local *localMatch, outcome answerOutcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	if outcome.Seq > 0 {
