@@ -18,13 +18,12 @@ type batch struct {
 	blocks   []Block
 	answers  int
 	complete []string
-	waiting  map[string]bool // claimed matches that another attempt may save at once
-	refused  map[string]bool // matches with a refused block
+	waiting  map[string]bool // claimed matches to save; not those with a refused block
 }
 
 // add adds a block, unless one of the match was refused, and saves a full batch.
 func (b *batch) add(ctx context.Context, block Block) error {
-	if b.refused[block.Match] {
+	if !b.waiting[block.Match] {
 		return nil
 	}
 	b.blocks, b.answers = append(b.blocks, block), b.answers+len(block.Answers)
@@ -47,7 +46,7 @@ func (b *batch) flush(ctx context.Context) error {
 	b.saver.metrics.saved.Add(float64(b.answers))
 	busy := time.Since(began)
 	for _, id := range b.complete {
-		if b.refused[id] {
+		if !b.waiting[id] {
 			continue
 		}
 		if err := b.saver.Store.ReleaseAnswers(ctx, id); err != nil {
@@ -55,7 +54,7 @@ func (b *batch) flush(ctx context.Context) error {
 		}
 		delete(b.waiting, id)
 	}
-	*b = batch{saver: b.saver, waiting: b.waiting, refused: b.refused}
+	*b = batch{saver: b.saver, waiting: b.waiting}
 	timer.Sleep(ctx, busy)
 	return nil
 }
@@ -68,22 +67,29 @@ func (b *batch) save(ctx context.Context) error {
 		return err
 	}
 	for _, block := range b.blocks {
-		if b.refused[block.Match] {
-			b.answers -= len(block.Answers)
-			continue
-		}
-		err := s.Ledger.SaveBlocks(ctx, []Block{block})
-		if err != nil && s.isOutage(err) {
+		if err := b.saveAlone(ctx, block); err != nil {
 			return err
 		}
-		if err != nil {
-			b.refused[block.Match] = true
-			delete(b.waiting, block.Match)
+		if !b.waiting[block.Match] {
 			b.answers -= len(block.Answers)
-			s.metrics.failures.WithLabelValues(reasonRefused).Inc()
-			s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
 		}
 	}
+	return nil
+}
+
+// saveAlone saves a block, unless one of the match was refused. It returns only outages.
+func (b *batch) saveAlone(ctx context.Context, block Block) error {
+	s := b.saver
+	if !b.waiting[block.Match] {
+		return nil
+	}
+	err := s.Ledger.SaveBlocks(ctx, []Block{block})
+	if err == nil || s.isOutage(err) {
+		return err
+	}
+	delete(b.waiting, block.Match)
+	s.metrics.failures.WithLabelValues(reasonRefused).Inc()
+	s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
 	return nil
 }
 

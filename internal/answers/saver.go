@@ -107,7 +107,7 @@ func (s *Saver) SaveWaiting(ctx context.Context) error {
 func (s *Saver) saveMatches(ctx context.Context, matches []string) error {
 	attempt, cancel := context.WithTimeout(ctx, claimDuration)
 	defer cancel()
-	b := batch{saver: s, waiting: map[string]bool{}, refused: map[string]bool{}}
+	b := batch{saver: s, waiting: map[string]bool{}}
 	for _, id := range matches {
 		b.waiting[id] = true
 	}

@@ -52,7 +52,7 @@ func (g *testGame) readAnswers(t *testing.T, day string) map[string]Page {
 				around.Around = entry.ID
 				answers[name+"around "+entry.ID] = withoutCursors(g.page(t, around))
 			}
-			query.Players = []string{"p3", "p1", "t2", "nobody", "p29"}
+			query.Players = "p3,p1,t2,nobody,p29"
 			answers[name+"players"] = withoutCursors(g.page(t, query))
 		}
 	}

@@ -49,22 +49,7 @@ type BoardEntry struct {
 // Member returns the entry's member in rankings: the newest position, zero-padded to 16
 // digits, a colon, and the id. Among entries with equal keys, the lower position comes
 // first. Example: "0000000000000042:p7".
-func (e BoardEntry) Member() string {
-	member := AppendPosition(make([]byte, 0, positionDigits+1+len(e.ID)), e.Newest)
-	return string(append(append(member, ':'), e.ID...))
-}
-
-// positionDigits is the minimum number of digits of a formatted position.
-const positionDigits = 16
-
-// AppendPosition appends a ledger position to dst, zero-padded to 16 digits, so that text
-// order equals position order.
-func AppendPosition(dst []byte, pos int64) []byte {
-	for bound := int64(1e15); pos < bound && bound > 1; bound /= 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, pos, 10)
-}
+func (e BoardEntry) Member() string { return fmt.Sprintf("%016d:%s", e.Newest, e.ID) }
 
 // RankedMember is an entry's place in one ranking. Rankings sort by Key, then by Member,
 // both in ascending order.

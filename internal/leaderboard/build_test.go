@@ -91,7 +91,7 @@ func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 		}
 		game.ledger.addResult(Players, "busy", 1000)
 		otherNode.apply(t)
-		if page := otherNode.page(t, Query{Window: All, Players: []string{"busy"}}); page.Entries[0].Score != int64(1000*steps) {
+		if page := otherNode.page(t, Query{Window: All, Players: "busy"}); page.Entries[0].Score != int64(1000*steps) {
 			t.Errorf("after %d results the score is %d", steps, page.Entries[0].Score)
 		}
 		if isBuilding, err := otherNode.applier.IsBuilding(t.Context(), game.cfg.Game); err != nil || !isBuilding {

@@ -66,7 +66,7 @@ func (d *Display) Listing(ctx context.Context, game string) (Answer, error) {
 // Page returns the encoded page for a query. It may be up to 250 ms old, except for queries
 // that name players or an entry to read around.
 func (d *Display) Page(ctx context.Context, game string, query Query) (Answer, error) {
-	if query.Around != "" || query.Players != nil {
+	if query.Around != "" || query.Players != "" {
 		return d.readAnswer(ctx, game, query)
 	}
 	return d.pages.get(ctx, newPageKey(game, query), func(ctx context.Context) (Answer, error) { return d.readAnswer(ctx, game, query) })

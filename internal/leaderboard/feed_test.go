@@ -18,7 +18,7 @@ func TestPushesEqualPages(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 60, 200, 300} {
 		reader.update(func() { reader.entryCount = size })
 		display, board := reader.newDisplay(), newPageKey("demo", Query{Window: "7d"})
-		board.limit = 0
+		board.Limit = 0
 		for limit := 1; limit <= MaxLimit; limit++ {
 			recorder := new(pushRecorder)
 			display.watched[board] = map[*watcher]struct{}{{push: recorder.push, limit: limit}: {}}

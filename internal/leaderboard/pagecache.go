@@ -25,24 +25,16 @@ type pageCache struct {
 	pages map[pageKey]*pageRead
 }
 
-// pageKey identifies a page. For a watched board, limit is 0.
+// pageKey identifies a page. For a watched board, Limit is 0.
 type pageKey struct {
-	game   string
-	window Window
-	order  Order
-	kind   Kind
-	limit  int
-	cursor string
-	date   string
+	game string
+	Query
 }
 
-// newPageKey returns the key of a query without Around and Players. Queries with the same
-// meaning have the same key.
+// newPageKey returns the key of a query. Queries with the same meaning have the same key.
 func newPageKey(game string, query Query) pageKey {
-	return pageKey{
-		game: game, window: query.Window, order: cmp.Or(query.Order, ByValue), kind: cmp.Or(query.Kind, Players),
-		limit: cmp.Or(query.Limit, DefaultLimit), cursor: query.Cursor, date: query.Date,
-	}
+	query.Order, query.Kind, query.Limit = cmp.Or(query.Order, ByValue), cmp.Or(query.Kind, Players), cmp.Or(query.Limit, DefaultLimit)
+	return pageKey{game, query}
 }
 
 // pageRead is one read of a page. The caller that created it reads; other callers wait until

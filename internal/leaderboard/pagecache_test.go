@@ -52,7 +52,7 @@ func TestDifferentQueriesAreDifferentPages(t *testing.T) {
 		{Window: All, Kind: Teams}, {Window: All, Limit: 7}, {Window: All, Cursor: "c"},
 		{Window: Day, Date: "2026-11-19"},
 		// The following queries are not cached: each request reads them.
-		{Around: "p_1"}, {Around: "p_1"}, {Players: []string{"p_1"}}, {Players: []string{"p_1"}},
+		{Around: "p_1"}, {Around: "p_1"}, {Players: "p_1"}, {Players: "p_1"},
 	}
 	for _, game := range []string{"demo", "other"} {
 		for _, query := range queries {

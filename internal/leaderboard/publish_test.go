@@ -116,7 +116,7 @@ func TestNewBoardsHoldARowAppliedDuringThePublish(t *testing.T) {
 	if interceptor.hook != nil || game.store.served[game.cfg.Hash()] == oldID {
 		t.Fatal("the served board set is the same")
 	}
-	if page := game.page(t, Query{Window: All, Players: []string{"late"}}); len(page.Entries) != 1 || game.servedBoardSet().state.Watermark.Pos < row.Pos {
+	if page := game.page(t, Query{Window: All, Players: "late"}); len(page.Entries) != 1 || game.servedBoardSet().state.Watermark.Pos < row.Pos {
 		t.Errorf("the new boards end before position %d: %+v", row.Pos, page)
 	}
 	game.checkBoards(t)

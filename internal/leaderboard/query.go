@@ -25,10 +25,10 @@ type Query struct {
 	Order   Order
 	Kind    Kind
 	Limit   int
-	Cursor  string   // of another Page; empty: start at the top
-	Around  string   // id of the entry in the middle of the page; empty: none
-	Players []string // ids of the entries to return; nil: a page of adjacent entries
-	Date    string   // past day to read, YYYY-MM-DD; only for window Day; empty: the open day
+	Cursor  string // of another Page; empty: start at the top
+	Around  string // id of the entry in the middle of the page; empty: none
+	Players string // ids of the entries to return, separated by commas; empty: a page of adjacent entries
+	Date    string // past day to read, YYYY-MM-DD; only for window Day; empty: the open day
 }
 
 // ParseQuery parses the query string of a leaderboard request. The window comes from the
@@ -36,10 +36,7 @@ type Query struct {
 func ParseQuery(window string, values url.Values) (Query, error) {
 	query := Query{
 		Window: Window(window), Order: Order(values.Get("order")), Kind: Kind(values.Get("kind")),
-		Cursor: values.Get("cursor"), Around: values.Get("around"), Date: values.Get("date"),
-	}
-	if values.Has("players") {
-		query.Players = strings.Split(values.Get("players"), ",")
+		Cursor: values.Get("cursor"), Around: values.Get("around"), Players: values.Get("players"), Date: values.Get("date"),
 	}
 	if limit := values.Get("limit"); limit != "" {
 		n, err := strconv.Atoi(limit)
@@ -106,15 +103,18 @@ func (c Config) rankingID(window Window, k Kind, order Order) (RankingID, error)
 // normalize returns an error for invalid or contradictory fields, and sets a zero Limit to
 // the default.
 func (q *Query) normalize() error {
-	if q.Cursor != "" && q.Around != "" || q.Players != nil && (q.Cursor != "" || q.Around != "") {
+	if q.Cursor != "" && q.Around != "" || q.Players != "" && (q.Cursor != "" || q.Around != "") {
 		return queryError("use only one of cursor, around and players")
 	}
-	if len(q.Players) > MaxLimit {
-		return queryError("%d players are too many; use at most %d", len(q.Players), MaxLimit)
-	}
-	ids := q.Players
-	if q.Around != "" {
+	var ids []string
+	switch {
+	case q.Around != "":
 		ids = []string{q.Around}
+	case q.Players != "":
+		ids = strings.Split(q.Players, ",")
+	}
+	if len(ids) > MaxLimit {
+		return queryError("%d players are too many; use at most %d", len(ids), MaxLimit)
 	}
 	for _, id := range ids {
 		if !identifierPattern.MatchString(id) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -97,7 +98,7 @@ func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, 
 	if query.Date != "" {
 		rankingID.Board.Span = query.Date
 	}
-	if query.Players != nil {
+	if query.Players != "" {
 		return r.readPlayers(ctx, cfg, rankingID, query)
 	}
 	return r.readPage(ctx, cfg, rankingID, query)
@@ -145,7 +146,7 @@ func (p Page) truncate(limit int) Page {
 
 // readPlayers reads a page with the players or teams that the query names.
 func (r *Reader) readPlayers(ctx context.Context, cfg Config, rankingID RankingID, query Query) (Page, error) {
-	ids := slices.Clone(query.Players)
+	ids := strings.Split(query.Players, ",")
 	slices.Sort(ids)
 	result, err := r.readStandings(ctx, cfg, rankingID, slices.Compact(ids))
 	if err != nil {

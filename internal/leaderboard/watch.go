@@ -28,8 +28,8 @@ const (
 func (d *Display) Watch(ctx context.Context, game string, query Query, push func(frame []byte)) (stop func(), err error) {
 	query = Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit}
 	board := newPageKey(game, query)
-	added := &watcher{push: push, limit: board.limit}
-	board.limit = 0
+	added := &watcher{push: push, limit: board.Limit}
+	board.Limit = 0
 	answer, err := d.Page(ctx, game, query)
 	switch {
 	case err == nil:
@@ -92,7 +92,9 @@ func (d *Display) Run(ctx context.Context) error {
 // watchers that were added since the last poll and got a push, and those added during the
 // read with a larger limit. It ignores errors of the read, because the next poll tries again.
 func (d *Display) poll(ctx context.Context, board pageKey, limit int) {
-	page, err := d.readPage(ctx, board.game, Query{Window: board.window, Order: board.order, Kind: board.kind, Limit: limit})
+	query := board.Query
+	query.Limit = limit
+	page, err := d.readPage(ctx, board.game, query)
 	d.metrics.storeReads.Inc()
 	if err != nil {
 		return

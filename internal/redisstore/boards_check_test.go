@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strings"
 
 	lb "laststand/internal/leaderboard"
 )
@@ -152,10 +153,10 @@ func (c *testCluster) checkAround(t failingTest, node int, query lb.Query, want 
 
 func (c *testCluster) checkPlayers(t failingTest, node int, query lb.Query, want []lb.Entry) {
 	t.Helper()
-	query.Players = []string{"nobody", "p3", "p0", "p3", "p5", "t1"}
+	query.Players = "nobody,p3,p0,p3,p5,t1"
 	expected := []lb.Entry{}
 	for _, entry := range want {
-		if slices.Contains(query.Players, entry.ID) {
+		if slices.Contains(strings.Split(query.Players, ","), entry.ID) {
 			expected = append(expected, entry)
 		}
 	}

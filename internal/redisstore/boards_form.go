@@ -51,7 +51,7 @@ func parseProgress(text string) (progress leaderboard.Progress, err error) {
 // digits, and the aggregates. Scripts build the member from the first 16 characters and
 // the id. Example: "0000000000000042 900 3100 8000 1 5 5 4".
 func packEntry(entry leaderboard.BoardEntry) string {
-	text := leaderboard.AppendPosition(make([]byte, 0, 80), entry.Newest) // 80 bytes are enough for most entries
+	text := fmt.Appendf(make([]byte, 0, 80), "%016d", entry.Newest) // 80 bytes are enough for most entries
 	for _, field := range entry.Aggregates.Fields() {
 		text = strconv.AppendInt(append(text, ' '), *field, 10)
 	}

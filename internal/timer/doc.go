@@ -19,7 +19,6 @@
 // Concurrency: all functions may be called from any goroutine, also from
 // functions of timers. The exception is Close, which waits for those functions.
 //
-// The main types are Wheel and Timer. Start reading in lifecycle.go, which starts and ends
-// the goroutines, then wheel.go, run_queue.go and timer.go. This package must not know what
-// its timers and loops are for.
+// The main types are Wheel and Timer. Start reading in wheel.go, then run_queue.go and
+// timer.go. This package must not know what its timers and loops are for.
 package timer
