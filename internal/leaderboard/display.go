@@ -30,12 +30,8 @@ type Display struct {
 	metrics *displayMetrics
 
 	mu      sync.Mutex
-	watched watchedBoards // each with at least one watcher
+	watched map[pageKey]map[*watcher]struct{} // the watchers, at least one, of each board; the Limit of a key is 0
 }
-
-// watchedBoards are the boards that sessions of this node watch, with their watchers. The
-// limit of each key is 0: watchers with any limit share the reads of a board.
-type watchedBoards map[pageKey]map[*watcher]struct{}
 
 // watcher is one session that watches a board. Display.mu guards its fields.
 type watcher struct {
@@ -50,7 +46,7 @@ type watcher struct {
 func NewDisplay(reader BoardReader, names NameSource, now func() int64, registry prometheus.Registerer) *Display {
 	metrics := newDisplayMetrics(registry)
 	return &Display{
-		reader: reader, now: now, names: newNameCache(names), pages: newPageCache(metrics), watched: watchedBoards{}, metrics: metrics,
+		reader: reader, now: now, names: newNameCache(names), pages: newPageCache(metrics), watched: map[pageKey]map[*watcher]struct{}{}, metrics: metrics,
 	}
 }
 

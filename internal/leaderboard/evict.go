@@ -46,11 +46,11 @@ func (c Config) windowToEvict(progress Progress) (next Window, err error) {
 }
 
 // deleteOldestDay deletes the boards of the oldest day that has boards, and reports
-// whether it did. It keeps them if the day is one of the last two days, if a rolling
-// board holds the day, or if the ledger does not store the day's sums.
+// whether it did. It keeps them if the day needs them, or if the ledger does not store the
+// day's sums.
 func (d *dayMaintainer) deleteOldestDay(ctx context.Context, cfg Config, state BoardSetState) (isDeleted bool, err error) {
-	day, firstRollingDay := state.OldestDay, earliestDay(state.Rolling)
-	if day >= addDays(state.Watermark.Day, -1) || firstRollingDay != "" && firstRollingDay <= day {
+	day := state.OldestDay
+	if day >= state.oldestNeededDay() {
 		return false, nil
 	}
 	hasSums, err := d.ledger.HasDaySums(ctx, cfg.Game, day)

@@ -41,11 +41,7 @@ func (c Config) initialProgress(snapshot Snapshot) Progress {
 		return progress
 	}
 	progress.Rolling = c.newRollingWindows(snapshot.Watermark.Day)
-	progress.OldestDay = addDays(snapshot.Watermark.Day, -1)
-	if rolling := earliestDay(progress.Rolling); rolling != "" {
-		progress.OldestDay = min(progress.OldestDay, rolling)
-	}
-	progress.OldestDay = max(progress.OldestDay, progress.FirstDay)
+	progress.OldestDay = max(progress.FirstDay, progress.oldestNeededDay())
 	return progress
 }
 

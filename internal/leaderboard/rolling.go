@@ -67,16 +67,12 @@ func (c Config) newRollingWindows(firstDay string) map[Window]RollingBoards {
 	return rolling
 }
 
-// earliestDay returns the first day that any rolling board holds, or "" if there are no
-// rolling boards.
-func earliestDay(rolling map[Window]RollingBoards) string {
-	first := ""
-	for _, boards := range rolling {
-		for _, firstDay := range boards.FirstDays {
-			if first == "" || firstDay < first {
-				first = firstDay
-			}
-		}
+// oldestNeededDay returns the oldest day that needs boards of its own: the day before the open
+// day, or the first day that a rolling board holds.
+func (p Progress) oldestNeededDay() string {
+	needed := addDays(p.Watermark.Day, -1)
+	for _, boards := range p.Rolling {
+		needed = min(needed, boards.FirstDays[0], boards.FirstDays[1])
 	}
-	return first
+	return needed
 }

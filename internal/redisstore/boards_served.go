@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -36,16 +35,15 @@ type servedBoards struct {
 // state of the board set that this node last saw as served together with the served id, and
 // repeats this if the ids differ.
 func (s *Boards) readServed(ctx context.Context, key configKey) (served servedBoards, pendingBuild string, err error) {
-	if known, isKnown := s.served.Load(key); isKnown {
-		served = known.(servedBoards)
-	}
+	known, _ := s.served.Load(key)
+	served, _ = known.(servedBoards)
 	served.Game, served.ConfigHash = key.game, key.hash
 	for {
 		pipe := s.rdb.Pipeline()
 		id, building := pipe.HGet(ctx, servedKey(key.game), key.hash), pipe.HGet(ctx, buildingKey(key.game), key.hash)
 		state := pipe.HGetAll(ctx, stateKey(served.BoardSet))
 		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-			return served, "", fmt.Errorf("read the state of leaderboards: %w", err)
+			return served, "", wrap("read the state of leaderboards", err)
 		}
 		if served.ID == id.Val() {
 			served.state = state.Val()
@@ -76,25 +74,21 @@ func (s *Boards) withServed(ctx context.Context, rankingID leaderboard.RankingID
 	key := configKey{rankingID.Game, rankingID.ConfigHash}
 	known, _ := s.served.Load(key)
 	served, _ := known.(servedBoards)
-	err := leaderboard.ErrNotReady
 	for try := range maxReadTries {
 		if try > 0 || served.ID == "" {
+			var err error
 			if served, _, err = s.readServed(ctx, key); err != nil {
-				break
+				return err
 			}
 		}
 		if served.ID == "" {
 			return leaderboard.ErrNotReady
 		}
-		if err = read(served); !redis.HasErrorPrefix(err, "STALE") {
-			break
+		if err := read(served); !redis.HasErrorPrefix(err, "STALE") {
+			return wrap("read leaderboard", err)
 		}
-		err = leaderboard.ErrNotReady
 	}
-	if errors.Is(err, leaderboard.ErrNotReady) {
-		return err
-	}
-	return wrap("read leaderboard", err)
+	return leaderboard.ErrNotReady
 }
 
 // span returns the span of the board to read, and the first day of a rolling board. Before
