@@ -242,6 +242,27 @@ func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	}
 }
 
+// The rows that move an erased player wait for every eviction.
+func TestAMoveDuringAnEvictionWaits(t *testing.T) {
+	t.Parallel()
+	fixture := newApplierFixture(All, Day, "2d")
+	fixture.stopInsideEviction(t, 100)
+	state := fixture.state(t)
+	fixture.ledger.erase("p1", "opaque", false)
+	rows, _, err := fixture.boards.rowsAfter(t.Context(), state.Watermark, rowsPerRead)
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	stateAfter, txs, err := plan(fixture.cfg, 1, state, rows, map[EntryKey]BoardEntry{})
+	if !errors.Is(err, errEvictionPending) || len(txs) > 0 || stateAfter.Watermark != state.Watermark {
+		t.Errorf("%d transactions to %+v, %v", len(txs), stateAfter.Watermark, err)
+	}
+	fixture.apply(t)
+	fixture.maintainAll(t)
+	fixture.checkBoards(t)
+	fixture.checkWindows(t)
+}
+
 func TestADayIsEvictedAfterACorrectionRemovedAnEntry(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()
