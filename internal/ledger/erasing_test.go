@@ -139,6 +139,9 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		if got := totalOf(t, l.Ledger, opaque); got != sum {
 			t.Errorf("sums %+v, want %+v", got, sum)
 		}
+		if must(l.Accounts.ForgetErased(t.Context(), ErasureRetention))(t) {
+			t.Error("ForgetErased deleted a new erasure")
+		}
 		if !must(l.Accounts.ForgetErased(t.Context(), 0))(t) || must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 			t.Error("ForgetErased did not delete the erasure exactly once")
 		}

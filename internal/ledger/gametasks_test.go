@@ -56,6 +56,22 @@ func TestClaimsOfTopicsReachNoOtherTasks(t *testing.T) {
 	})
 }
 
+// If a call reports two failures of one lease, the first counts.
+func TestTheFirstReportOfALeaseCounts(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "1"))
+		task := q.claimOne("1")
+		reports := append(failures(taskLeases([]taskqueue.Task{task}), 0, true), failures(taskLeases([]taskqueue.Task{task}), time.Second, false)...)
+		if !q.hasLease(q.Claims.Fail(t.Context(), reports)) {
+			t.Error("the lease is lost")
+		}
+		if after := q.wantState(task.ID, taskqueue.StateDead); after.Tries != 1 {
+			t.Errorf("%d tries", after.Tries)
+		}
+	})
+}
+
 // Any text may be requested. A text that cannot be an id matches no task.
 func TestATextThatIsNoIDMatchesNoTask(t *testing.T) {
 	t.Parallel()
