@@ -1,10 +1,13 @@
 package redisstore_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	lb "laststand/internal/leaderboard"
 )
@@ -204,6 +207,45 @@ func TestALostStateIsNotReady(t *testing.T) {
 		fixture.publish(t)
 		if served := fixture.served(t); served.ID != "second" || served.Version != fixture.lastState.Version {
 			t.Fatalf("served %+v", served)
+		}
+	})
+}
+
+// afterListing is a hook that calls a function after each SMEMBERS outside of a pipeline.
+type afterListing func(ctx context.Context)
+
+func (afterListing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (afterListing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (f afterListing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if cmd.Name() == "smembers" {
+			f(ctx)
+		}
+		return err
+	}
+}
+
+// Boards that a late transaction adds after a sweep has listed those of a board set would stay
+// for ever.
+func TestNoTransactionAppliesToABoardSetThatIsBeingRemoved(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		removed := fixture.publishWith(t, players("all"), manyEntries(3)...)
+		late := fixture.transaction(11, put(players("2026-11-21"), manyEntries(2)...))
+		fixture.begin(t, "second")
+		fixture.commit(t, fixture.transaction(10))
+		fixture.publish(t)
+		var commitErr error
+		fixture.rdb.AddHook(afterListing(func(ctx context.Context) { commitErr = fixture.Commit(ctx, removed, []lb.Transaction{late}) }))
+		if err := fixture.Sweep(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(commitErr, lb.ErrStale) {
+			t.Fatalf("a transaction during the removal: %v", commitErr)
 		}
 	})
 }
