@@ -72,7 +72,7 @@ type size map[string]float64
 var sizeMargins = size{"goroutines": 60, "connections": 20, "open files": 150}
 
 // timesMB is by which factor memory may exceed that of the first phase, if that is more than
-// HostileConfig.MoreMB: the runtime gives some memory back late.
+// HostileScale.MoreMB: the runtime gives some memory back late.
 const timesMB = 1.5
 
 // excess lists the ways in which a size exceeds an earlier one by more than is allowed.
