@@ -73,7 +73,8 @@ func get(ctx context.Context, client *http.Client, url, token string) (text []by
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer := Must(client.Do(request))
+	answer, err := client.Do(request)
+	MustDo(err)
 	defer answer.Body.Close()
 	FailIf(answer.StatusCode != http.StatusOK, "%s was answered with %s", url, answer.Status)
 	return io.ReadAll(answer.Body)

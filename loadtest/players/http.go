@@ -73,18 +73,25 @@ func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Sta
 // Do makes the request and decodes its JSON answer into v. A status that is no success is a
 // *StatusError.
 func (c Call) Do(ctx context.Context, v any) error {
-	answer, raw, err := c.Send(ctx)
+	answer, err := c.Send(ctx)
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("players: %s %s: %w", c.Method, c.URL, &StatusError{answer.StatusCode, string(raw)})
+	if answer.Status/100 != 2 {
+		return fmt.Errorf("players: %s %s: %w", c.Method, c.URL, &StatusError{answer.Status, string(answer.Body)})
 	}
-	return json.Unmarshal(raw, v)
+	return json.Unmarshal(answer.Body, v)
 }
 
-// Send makes the request. It returns any answer, whose body it has read.
-func (c Call) Send(ctx context.Context) (answer *http.Response, raw []byte, err error) {
+// Response is the answer to a call.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Send makes the request, and returns the answer whatever its status is.
+func (c Call) Send(ctx context.Context) (answer Response, err error) {
 	defer testenv.Recover(&err)
 	var body io.Reader
 	if c.Body != nil {
@@ -98,9 +105,10 @@ func (c Call) Send(ctx context.Context) (answer *http.Response, raw []byte, err 
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	answer = testenv.Must(cmp.Or(c.Client, http.DefaultClient).Do(r))
-	defer answer.Body.Close()
-	return answer, testenv.Must(io.ReadAll(answer.Body)), nil
+	response, err := cmp.Or(c.Client, http.DefaultClient).Do(r)
+	testenv.MustDo(err)
+	defer response.Body.Close()
+	return Response{response.StatusCode, response.Header, testenv.Must(io.ReadAll(response.Body))}, nil
 }
 
 // CloseCode returns the close code that ended a connection, 0 if there was none.

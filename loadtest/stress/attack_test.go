@@ -13,6 +13,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
+	"laststand/loadtest/players"
 )
 
 // attackerOf returns an attacker of a server, and a function that joins its violations.
@@ -51,7 +52,7 @@ func TestBadAnswersAreViolations(t *testing.T) {
 		if test.header != "" {
 			header.Set(test.header, "1")
 		}
-		a.noteAnswer("GET /", "http ", &http.Response{StatusCode: test.status, Header: header}, []byte(test.body))
+		a.noteAnswer("GET /", "http ", players.Response{Status: test.status, Header: header, Body: []byte(test.body)})
 		if test.refusal != "" && a.counts.Refused[test.refusal] != 1 || test.refusal == "" && len(a.counts.Refused) > 0 {
 			t.Errorf("%s: %+v", name, a.counts)
 		}

@@ -39,26 +39,20 @@ func (a *attacker) dialer(worker int) *net.Dialer {
 	return d
 }
 
-// answer is the answer to a call; its status is 0 if none came.
-type answer struct {
-	status int
-	body   []byte
-}
-
-// ask makes a call, and notes its answer.
-func (w *worker) ask(c players.Call) answer {
+// ask makes a call, and notes its answer. The status is 0 if none came.
+func (w *worker) ask(c players.Call) players.Response {
 	c.Client = w.clients[w.number%len(w.clients)]
-	response, body, err := c.Send(w.ctx)
+	answer, err := c.Send(w.ctx)
 	if err != nil {
 		w.lost("cut")
-		return answer{}
+		return players.Response{}
 	}
 	listener := "http "
 	if strings.HasPrefix(c.URL, w.Ops) {
 		listener = "ops "
 	}
-	w.noteAnswer(c.Method+" "+c.URL, listener, response, body)
-	return answer{response.StatusCode, body}
+	w.noteAnswer(c.Method+" "+c.URL, listener, answer)
+	return answer
 }
 
 // lost notes a connection that ended, unless the order has ended it.
@@ -72,17 +66,17 @@ func (w *worker) lost(refusal string) {
 // the operations listener. "bare 431" is an answer of the HTTP library, which comes
 // before any handler. Some answers are violations: a 5xx other than 503, a 429 or 503
 // without a Retry-After, and a look inside the server.
-func (a *attacker) noteAnswer(request, listener string, response *http.Response, body []byte) {
-	status := response.StatusCode
+func (a *attacker) noteAnswer(request, listener string, answer players.Response) {
+	status, body := answer.Status, answer.Body
 	if status < 400 {
 		return
 	}
-	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") {
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
 		listener = "bare "
 	}
 	a.refused(listener + strconv.Itoa(status))
 	isForNow := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	a.violationIf(isForNow && response.Header.Get("Retry-After") == "", "%.80s was answered with %d without a Retry-After", request, status)
+	a.violationIf(isForNow && answer.Header.Get("Retry-After") == "", "%.80s was answered with %d without a Retry-After", request, status)
 	a.violationIf(status >= 500 && !isForNow && listener != "bare ", "%.80s was answered with %d: %.200s", request, status, body)
 	a.violationIf(bytes.Contains(body, []byte("goroutine ")) || bytes.Contains(body, []byte("panic")), "%.80s shows the inside of the server: %.200s", request, body)
 }

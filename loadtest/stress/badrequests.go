@@ -137,7 +137,7 @@ func (w *worker) askCrooked(c crooked) {
 	}
 	defer response.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody)) // as much as there is
-	w.noteAnswer(c.name, "http ", response, body)
+	w.noteAnswer(c.name, "http ", players.Response{Status: response.StatusCode, Header: response.Header, Body: body})
 	w.violationIf(!slices.Contains(c.want, response.StatusCode), "the request %q was answered with %d, and one of %v was due: %.200s", c.name, response.StatusCode, c.want, body)
 }
 
@@ -165,7 +165,7 @@ func askForAdmin(ctx context.Context, a *attacker) {
 		path, header := paths[n/len(tokens)%len(paths)], http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
 		call := players.Call{URL: a.URL + path, Token: tokens[n%len(tokens)], Header: header, Host: asHosts[n%len(asHosts)]}
 		got := w.ask(call)
-		a.violationIf(got.status == http.StatusOK && strings.Contains(string(got.body), operatorsOnly[path]), "the players' address serves %s", path)
+		a.violationIf(got.Status == http.StatusOK && strings.Contains(string(got.Body), operatorsOnly[path]), "the players' address serves %s", path)
 		if n%7 == 0 {
 			w.askOperations(call)
 		}
@@ -181,6 +181,6 @@ func (w *worker) askOperations(as players.Call) {
 	} {
 		c.URL, c.Token, c.Header = w.Ops+c.URL, as.Token, as.Header
 		got := w.ask(c)
-		w.violationIf(got.status != 0 && got.status < 400, "operations serve %s %s to a client that is no admin: %d", c.Method, c.URL, got.status)
+		w.violationIf(got.Status != 0 && got.Status < 400, "operations serve %s %s to a client that is no admin: %d", c.Method, c.URL, got.Status)
 	}
 }

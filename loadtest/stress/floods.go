@@ -39,7 +39,10 @@ func floodFrames(ctx context.Context, a *attacker) {
 		}
 		var reader sync.WaitGroup
 		reader.Go(func() { w.readUntil(s, a.until.Add(time.Second)) })
-		for i := 0; w.next() && send(s.NetConn(), frames[i%len(frames)]) == nil; i++ {
+		for i := 0; w.next(); i++ {
+			if send(s.NetConn(), frames[i%len(frames)]) != nil {
+				break
+			}
 		}
 		_ = s.Close()
 		reader.Wait()
@@ -90,7 +93,7 @@ func floodHellos(ctx context.Context, a *attacker) {
 func floodCalls(ctx context.Context, a *attacker, name string, limit int, newCall func(n int) players.Call) {
 	var granted atomic.Int64
 	a.repeat(ctx, 64, 0, func(w *worker, n int) {
-		if w.ask(newCall(n)).status/100 == 2 {
+		if w.ask(newCall(n)).Status/100 == 2 {
 			granted.Add(1)
 		}
 	})
@@ -126,7 +129,7 @@ func tryCodes(ctx context.Context, a *attacker) {
 	a.repeat(ctx, 16, 0, func(w *worker, _ int) {
 		if w.number%2 == 0 {
 			code := randomCode()
-			status := w.ask(players.Call{URL: a.URL + "/v1/games/demo/arenas/" + code}).status
+			status := w.ask(players.Call{URL: a.URL + "/v1/games/demo/arenas/" + code}).Status
 			a.violationIf(status == http.StatusOK, "the code %s was found over HTTP", code)
 			if status == http.StatusNotFound {
 				wrong.Add(1)
@@ -134,7 +137,10 @@ func tryCodes(ctx context.Context, a *attacker) {
 			return
 		}
 		if s := w.greet(a.token("code_attempt_" + rand.Text()[:8])); s != nil {
-			for w.tryCode(s, &wrong) && w.next() {
+			for w.tryCode(s, &wrong) {
+				if !w.next() {
+					break
+				}
 			}
 			_ = s.Close()
 		}

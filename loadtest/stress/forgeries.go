@@ -210,7 +210,7 @@ func forgeTokens(ctx context.Context, a *attacker) {
 	first := &worker{a, ctx, 1}
 	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
-		a.violationIf(first.useToken(token).status == http.StatusUnauthorized, "a good token was refused: %s", token)
+		a.violationIf(first.useToken(token).Status == http.StatusUnauthorized, "a good token was refused: %s", token)
 	}
 	forged := forgeries()
 	for why, token := range a.Revoked {
@@ -227,7 +227,7 @@ func forgeTokens(ctx context.Context, a *attacker) {
 }
 
 // useToken makes a request that only a player may make, and that changes nothing.
-func (w *worker) useToken(token string) answer {
+func (w *worker) useToken(token string) players.Response {
 	return w.ask(players.Call{Method: "PUT", URL: w.URL + "/v1/games/demo/players/me/nickname", Body: protocol.Empty{}, Header: http.Header{"Authorization": {"Bearer " + token}}})
 }
 
@@ -236,8 +236,8 @@ func (w *worker) useForged(f forgery) {
 		return
 	}
 	got := w.useToken(f.token)
-	w.violationIf(got.status != http.StatusUnauthorized && got.status != http.StatusForbidden && !isForNow(got.status),
-		"the token %q was taken: %d %.200s", f.name, got.status, got.body)
+	w.violationIf(got.Status != http.StatusUnauthorized && got.Status != http.StatusForbidden && !isForNow(got.Status),
+		"the token %q was taken: %d %.200s", f.name, got.Status, got.Body)
 }
 
 // isForNow reports whether an answer says nothing about the request: there is none, or the server
@@ -257,12 +257,12 @@ func (w *worker) greetForged(f forgery) {
 func (w *worker) eraseAndReturn() {
 	var guest players.Guest
 	made := w.ask(players.GuestCall(w.URL, "demo", ""))
-	if made.status != http.StatusCreated || json.Unmarshal(made.body, &guest) != nil {
+	if made.Status != http.StatusCreated || json.Unmarshal(made.Body, &guest) != nil {
 		return // the address has made too many guests
 	}
 	gone := w.ask(players.Call{Method: "DELETE", URL: w.URL + "/v1/games/demo/players/me", Token: guest.Token})
-	if gone.status != http.StatusNoContent {
-		w.violationIf(!isForNow(gone.status), "an erasure was answered with %d: %.200s", gone.status, gone.body)
+	if gone.Status != http.StatusNoContent {
+		w.violationIf(!isForNow(gone.Status), "an erasure was answered with %d: %.200s", gone.Status, gone.Body)
 		return
 	}
 	f := forgery{"of a player who is erased", guest.Token}

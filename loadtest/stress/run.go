@@ -62,11 +62,11 @@ func (r *run) end() {
 
 // log prints a line with the time since the start of the run.
 func (r *run) log(format string, args ...any) {
-	print := r.Log
-	if print == nil {
-		print = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+	show := r.Log
+	if show == nil {
+		show = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	}
-	print("%7.1f s  "+format, append([]any{r.stats.Seconds()}, args...)...)
+	show("%7.1f s  "+format, append([]any{r.stats.Seconds()}, args...)...)
 }
 
 // dialer returns the dialer of the nth client; nil: any local address.
