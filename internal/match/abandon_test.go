@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -12,9 +11,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkAbandoned checks that a session received exactly one end of its match,
-// as abandoned, with the number after the last push it has seen.
-func (c *cluster) checkAbandoned(session *frameRecorder) {
+// checkAbandoned checks that sessions received exactly one end of their match,
+// as abandoned, with the number after the last push they have seen.
+func (c *cluster) checkAbandoned(sessions ...*frameRecorder) {
+	c.Helper()
+	for _, session := range sessions {
+		c.checkAbandonedOnce(session)
+	}
+}
+
+func (c *cluster) checkAbandonedOnce(session *frameRecorder) {
 	c.Helper()
 	frames := session.framesWithSeq(c)
 	for i, raw := range frames {
@@ -45,36 +51,29 @@ func TestMatchWithForgottenStepsIsAbandonedOnce(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
 		for _, restoredPhase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
-			t.Run(string(mode)+" "+string(restoredPhase), func(t *testing.T) {
-				runInCluster(t, func(c *cluster) {
-					nodeA, nodeB := c.startNode(), c.startNode()
-					plan := newArena(mode, 4)
-					sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-					c.passUntil(plan, restoredPhase, map[Phase]int{PhaseCountdown: -1}[restoredPhase])
-					outdatedCopy := c.store.copyMatch(plan.ID)
-					c.passUntil(plan, PhaseOpen, 1)
-					c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
-					if _, err := nodeA.answer(plan, plan.arenaSeat(0).Player, 1, wrongAnswer(&plan.Questions[1])); err != nil {
-						c.Fatal(err)
-					}
-					c.store.restoreMatch(plan.ID, outdatedCopy)
-					time.Sleep(3 * time.Second)
-					synctest.Wait()
-					for _, session := range sessions {
-						c.checkAbandoned(session)
-					}
-					if abandoned := countAbandoned(nodeA, nodeB); abandoned != 1 {
-						c.Errorf("counted as abandoned %v times", abandoned)
-					}
-					if _, hasResult := c.store.result(plan.ID); hasResult || len(nodeA.results())+len(nodeB.results()) > 0 {
-						c.Error("the abandoned match has a result")
-					}
-					if len(nodeA.endedArenas)+len(nodeB.endedArenas) != 1 {
-						c.Errorf("OnArenaEnd was called %d and %d times", len(nodeA.endedArenas), len(nodeB.endedArenas))
-					}
-					c.checkSyncAbandoned(plan, nodeA, nodeB)
-				})
+			runNamedInCluster(t, string(mode)+" "+string(restoredPhase), func(c *cluster) {
+				nodeA, nodeB := c.startNode(), c.startNode()
+				plan := newArena(mode, 4)
+				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+				c.passUntil(plan, restoredPhase, map[Phase]int{PhaseCountdown: -1}[restoredPhase])
+				outdatedCopy := c.store.copyMatch(plan.ID)
+				c.passUntil(plan, PhaseOpen, 1)
+				c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
+				nodeA.answerWrong(plan, plan.arenaSeat(0).Player, 1)
+				c.store.restoreMatch(plan.ID, outdatedCopy)
+				c.sleep(3 * time.Second)
+				c.checkAbandoned(sessions...)
+				if abandoned := countAbandoned(nodeA, nodeB); abandoned != 1 {
+					c.Errorf("counted as abandoned %v times", abandoned)
+				}
+				if _, hasResult := c.store.result(plan.ID); hasResult || len(nodeA.results())+len(nodeB.results()) > 0 {
+					c.Error("the abandoned match has a result")
+				}
+				if len(nodeA.endedArenas)+len(nodeB.endedArenas) != 1 {
+					c.Errorf("OnArenaEnd was called %d and %d times", len(nodeA.endedArenas), len(nodeB.endedArenas))
+				}
+				c.checkSyncAbandoned(plan, nodeA, nodeB)
 			})
 		}
 	}
@@ -132,9 +131,7 @@ func TestAnswerDetectsDataLoss(t *testing.T) {
 		plan := n.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
 		outdatedCopy := c.store.copyMatch(plan.ID)
-		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
+		n.answerRight(plan, bob, 0)
 		c.store.restoreMatch(plan.ID, outdatedCopy)
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); !errors.Is(err, ErrAbandoned) {
 			c.Errorf("%v", err)
@@ -153,11 +150,8 @@ func TestMatchMissingInStoreIsAbandoned(t *testing.T) {
 		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 		c.passUntil(plan, PhaseOpen, 1)
 		c.store.clear()
-		time.Sleep(1100 * time.Millisecond)
-		synctest.Wait()
-		for _, session := range sessions {
-			c.checkAbandoned(session)
-		}
+		c.sleep(1100 * time.Millisecond)
+		c.checkAbandoned(sessions...)
 		if countAbandoned(nodeA, nodeB) == 0 || len(nodeA.results())+len(nodeB.results()) > 0 {
 			c.Error("the abandoned match is not counted, or it has a result")
 		}
@@ -179,22 +173,19 @@ func TestAbandonedMatchIsCountedBeforeItsEndIsPushed(t *testing.T) {
 		"all":  func(s *memoryStore, _ string, _ *storedMatch) { s.clear() },
 		"part": (*memoryStore).restoreMatch,
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				session := &countObserver{node: n}
-				n.Presence.Enter("demo", ada, session)
-				plan := n.startDuel(c, 2)
-				outdatedCopy := c.store.copyMatch(plan.ID)
-				c.passUntil(plan, PhaseOpen, 0)
-				lose(c.store, plan.ID, outdatedCopy)
-				time.Sleep(3 * time.Second)
-				synctest.Wait()
-				c.checkAbandoned(&session.frameRecorder)
-				if session.counted != 1 {
-					c.Errorf("%v matches were counted when the end was pushed", session.counted)
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			session := &countObserver{node: n}
+			n.Presence.Enter("demo", ada, session)
+			plan := n.startDuel(c, 2)
+			outdatedCopy := c.store.copyMatch(plan.ID)
+			c.passUntil(plan, PhaseOpen, 0)
+			lose(c.store, plan.ID, outdatedCopy)
+			c.sleep(3 * time.Second)
+			c.checkAbandoned(&session.frameRecorder)
+			if session.counted != 1 {
+				c.Errorf("%v matches were counted when the end was pushed", session.counted)
+			}
 		})
 	}
 }

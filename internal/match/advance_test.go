@@ -12,11 +12,7 @@ func TestNodeThatAppliedLastStepAppliesNext(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		c.bus.setRoute(func(string) (int, time.Duration) { return 1, 5 * time.Millisecond })
 		nodeA, nodeB := c.startNode(), c.startNode()
-		sessionA, sessionB := nodeA.openSession(ada), nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 5)
-		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
-			c.Fatal(err)
-		}
+		plan, sessionA, sessionB := c.startDuelAt(nodeA, nodeB, 5)
 		c.passUntil(plan, PhaseOpen, 0) // both nodes have tried this step
 		var tries [2]atomic.Int64
 		for i, n := range []*node{nodeA, nodeB} {
@@ -32,7 +28,6 @@ func TestNodeThatAppliedLastStepAppliesNext(t *testing.T) {
 			c.Errorf("one node applied the steps, and the other tried %d times", fewerTries)
 		}
 		time.Sleep(time.Second) // until the last message has arrived
-		c.checkReceivedLog(plan, sessionA, 0)
-		c.checkReceivedLog(plan, sessionB, 0)
+		c.checkWholeLog(plan, sessionA, sessionB)
 	})
 }

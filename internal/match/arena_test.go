@@ -14,9 +14,7 @@ import (
 // createArenaWithPlayers creates an arena and distributes its players over the nodes.
 func (c *cluster) createArenaWithPlayers(plan *Plan, players int, nodes ...*node) []*frameRecorder {
 	c.Helper()
-	if err := nodes[0].CreateArena(c.Context(), plan); err != nil {
-		c.Fatal(err)
-	}
+	c.requireNoError(nodes[0].CreateArena(c.Context(), plan))
 	sessions := make([]*frameRecorder, players)
 	for i := range sessions {
 		sessions[i] = c.addPlayer(plan, i, nodes[i%len(nodes)])
@@ -32,18 +30,9 @@ func (c *cluster) addPlayer(plan *Plan, i int, n *node) *frameRecorder {
 		c.Fatalf("no seat for %s", seat.Player)
 	}
 	session := n.openSession(seat.Player)
-	if err := n.AttachFrom(c.Context(), plan.ID, seat.Player, 0); err != nil {
-		c.Fatal(err)
-	}
+	c.requireNoError(n.AttachFrom(c.Context(), plan.ID, seat.Player, 0))
 	n.NotifyPlacesChanged(plan.ID)
 	return session
-}
-
-func (c *cluster) requireNoError(err error) {
-	c.Helper()
-	if err != nil {
-		c.Fatal(err)
-	}
 }
 
 // arenaPlaythrough is a complete match of an arena, played by its players at their
@@ -85,8 +74,7 @@ func (run *arenaPlaythrough) play() {
 		run.passUntil(run.plan, PhaseRevealed, question)
 		run.oracle.closeQuestion(question)
 	}
-	time.Sleep(2100 * time.Millisecond) // two recovery rounds
-	synctest.Wait()
+	run.sleep(2100 * time.Millisecond) // two recovery rounds
 }
 
 func (run *arenaPlaythrough) answerQuestion(question int) {
@@ -141,7 +129,7 @@ func (run *arenaPlaythrough) checkLogsAndResult() {
 		run.Errorf("%d standings, %d firsts, want %d", len(results[0].Standings), len(results[0].Firsts), len(run.firstByQuestion))
 	}
 	for _, session := range run.sessions {
-		run.checkReceivedLog(run.plan, session, 0)
+		run.checkWholeLog(run.plan, session)
 		run.checkPersonalResults(session)
 	}
 }
@@ -181,13 +169,11 @@ func TestArenaOnSeveralNodesSurvivesLostMessages(t *testing.T) {
 	} {
 		for _, mode := range []Mode{Buzzer, Survival} {
 			for _, players := range []int{5, 53} {
-				t.Run(fmt.Sprint(name, ", ", mode, " of ", players), func(t *testing.T) {
-					runInCluster(t, func(c *cluster) {
-						c.bus.setRoute(route)
-						run := c.startArenaPlaythrough(newArena(mode, 4, "red", "blue"), players, c.startNode(), c.startNode(), c.startNode())
-						run.play()
-						run.checkLogsAndResult()
-					})
+				runNamedInCluster(t, fmt.Sprint(name, ", ", mode, " of ", players), func(c *cluster) {
+					c.bus.setRoute(route)
+					run := c.startArenaPlaythrough(newArena(mode, 4, "red", "blue"), players, c.startNode(), c.startNode(), c.startNode())
+					run.play()
+					run.checkLogsAndResult()
 				})
 			}
 		}
@@ -200,29 +186,27 @@ func TestLatePlayerGetsAnnouncementFirst(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"Member", "Read", "never"} {
 		for _, startsAtCall := range []int64{1, 2} {
-			t.Run(fmt.Sprint(method, startsAtCall), func(t *testing.T) {
-				runInCluster(t, func(c *cluster) {
-					nodeA, nodeB := c.startNode(), c.startNode()
-					plan := newArena(Buzzer, 1)
-					early := c.createArenaWithPlayers(plan, 1, nodeA)
-					var calls atomic.Int64
-					nodeB.store.setFault(func(called, _ string) fault {
-						if called == method && calls.Add(1) == startsAtCall {
-							c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-						}
-						return noFault
-					})
-					late := c.addPlayer(plan, 1, nodeB)
-					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-					c.passUntil(plan, PhaseOver, 0)
-					synctest.Wait()
-					for _, session := range []*frameRecorder{early[0], late} {
-						c.checkReceivedLog(plan, session, 0)
-						if n := session.countType(c, protocol.TypeMatchFound); n != 1 {
-							c.Errorf("announced %d times", n)
-						}
+			runNamedInCluster(t, fmt.Sprint(method, startsAtCall), func(c *cluster) {
+				nodeA, nodeB := c.startNode(), c.startNode()
+				plan := newArena(Buzzer, 1)
+				early := c.createArenaWithPlayers(plan, 1, nodeA)
+				var calls atomic.Int64
+				nodeB.store.setFault(func(called, _ string) fault {
+					if called == method && calls.Add(1) == startsAtCall {
+						c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 					}
+					return noFault
 				})
+				late := c.addPlayer(plan, 1, nodeB)
+				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+				c.passUntil(plan, PhaseOver, 0)
+				synctest.Wait()
+				for _, session := range []*frameRecorder{early[0], late} {
+					c.checkWholeLog(plan, session)
+					if n := session.countType(c, protocol.TypeMatchFound); n != 1 {
+						c.Errorf("announced %d times", n)
+					}
+				}
 			})
 		}
 	}
@@ -233,9 +217,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Survival, 2)
-		players := c.createArenaWithPlayers(plan, 2, nodeA)
-		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		players := c.startArena(plan, 2, nodeA)
 		c.store.addWatcher(plan.ID, "p_eve", SpectatorRole)
 		session := nodeB.openSession("p_eve")
 		c.requireNoError(nodeB.AttachFrom(c.Context(), plan.ID, "p_eve", 2))
@@ -269,7 +251,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 			}
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkReceivedLog(plan, players[0], 0)
+		c.checkWholeLog(plan, players[0])
 	})
 }
 
@@ -299,18 +281,3 @@ func TestArenaInLobbyIsNotFoundAsMatch(t *testing.T) {
 }
 
 func (n *node) hasNoLocalMatch(id string) bool { return n.findLocalMatch(id) == nil }
-
-// Engine.Leave does nothing in an arena.
-func TestLeaveDoesNothingInArena(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		n := c.startNode()
-		plan := newArena(Buzzer, 1)
-		c.createArenaWithPlayers(plan, 2, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
-		c.requireNoError(n.Leave(c.Context(), plan.ID, plan.arenaSeat(0).Player))
-		if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.EndReason != "" {
-			c.Errorf("%+v", state)
-		}
-	})
-}

@@ -58,15 +58,13 @@ func TestNewDuelIsAttachedWithoutARead(t *testing.T) {
 		}
 		c.requireNoError(nodeB.AttachSession(c.Context(), plan.Game, plan.ID, bob))
 		c.passUntil(plan, PhaseOpen, 0)
-		if _, err := nodeB.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
+		nodeB.answerRight(plan, bob, 0)
 		synctest.Wait()
 		if sessionA.lastOfType(c, "answer.seen").Data.Player != bob || reads != 0 {
 			c.Errorf("no push of the other node, %d reads", reads)
 		}
 		nodeA.store.setFault(nil)
-		c.checkReceivedLog(plan, sessionA, 0)
+		c.checkWholeLog(plan, sessionA)
 	})
 }
 
@@ -78,9 +76,7 @@ func TestAttachSendsStateThenPushes(t *testing.T) {
 		session := n.openSession(ada)
 		plan := n.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
+		n.answerRight(plan, ada, 0)
 		for _, after := range []int64{0, 2, 3, 99} {
 			c.checkSync(n, plan, after)
 		}
@@ -132,9 +128,7 @@ func TestAttachDeliversPushesThatWaitedForTheRead(t *testing.T) {
 		request := AttachRequest{Match: plan.ID, Player: bob, Session: session}
 		view, err := nodeB.readForSession(c.Context(), local, request, Member{Role: PlayerRole})
 		c.requireNoError(err)
-		if _, err := nodeA.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
+		nodeA.answerRight(plan, ada, 0)
 		synctest.Wait()
 		if local.knownState().Seq != 1 || len(local.early) != 1 || view.Seq != 2 {
 			c.Fatalf("node B has push %d and %d early ones, the view has %d", local.knownState().Seq, len(local.early), view.Seq)
@@ -142,7 +136,7 @@ func TestAttachDeliversPushesThatWaitedForTheRead(t *testing.T) {
 		if !nodeB.addIfPresent(local, request, view) {
 			c.requireNoError(nodeB.Attach(c.Context(), request))
 		}
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 	})
 }
 
@@ -153,9 +147,7 @@ func TestAttachDuringPushes(t *testing.T) {
 		n := c.startNode()
 		plan := newPlan("m_1", now()+100, 25)
 		plan.RevealMS = 1
-		if err := n.StartDuel(c.Context(), plan); err != nil {
-			c.Fatal(err)
-		}
+		c.requireNoError(n.StartDuel(c.Context(), plan))
 		var running sync.WaitGroup
 		for _, player := range []string{ada, bob} {
 			running.Go(func() { c.attachRepeatedly(n, plan, player) })
@@ -214,27 +206,17 @@ func (c *cluster) attachRepeatedly(n *node, plan *Plan, player string) {
 func TestAttachAtNodeThatIsBehindRepeatsNoFrame(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
-		nodeA.openSession(ada)
-		sessionB := nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 1)
-		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
-			c.Fatal(err)
-		}
+		plan, _, sessionB := c.startDuelAt(nodeA, nodeB, 1)
 		nodeB.store.setFault(failsStepsAndSearches)
 		c.bus.removeNode(nodeB.Node)
 		nodeB.Wheel.Close()
 		c.passUntil(plan, PhaseOpen, 0)
 		for _, player := range []string{ada, bob} {
-			if _, err := nodeA.answer(plan, player, 0, rightAnswer(&plan.Questions[0])); err != nil {
-				c.Fatal(err)
-			}
+			nodeA.answerRight(plan, player, 0)
 		}
-		session := nodeB.openSession(ada)
-		if err := nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: 3}); err != nil {
-			c.Fatal(err)
-		}
+		session := nodeB.attach(plan, ada, 3)
 		c.checkReceivedLog(plan, session, 3)
-		c.checkReceivedLog(plan, sessionB, 0)
+		c.checkWholeLog(plan, sessionB)
 	})
 }
 
@@ -245,32 +227,11 @@ func TestSecondAttachRepeatsNoFrame(t *testing.T) {
 		n := c.startNode()
 		session := n.openSession(ada)
 		plan := n.startDuel(c, 1)
-		if err := n.AttachSession(c.Context(), "demo", plan.ID, ada); err != nil {
-			c.Fatal(err)
-		}
-		if err := n.StartDuel(c.Context(), plan); err != nil {
-			c.Fatal(err)
-		}
-		c.checkReceivedLog(plan, session, 0)
+		c.requireNoError(n.AttachSession(c.Context(), "demo", plan.ID, ada))
+		c.requireNoError(n.StartDuel(c.Context(), plan))
+		c.checkWholeLog(plan, session)
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkReceivedLog(plan, session, 0)
-	})
-}
-
-// A session that a newer one has replaced must not be attached again.
-func TestReplacedSessionIsNotAttached(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		n := c.startNode()
-		former, newer := n.openSession(ada), n.openSession(ada)
-		plan := n.startDuel(c, 1)
-		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: former}); err != nil {
-			c.Fatal(err)
-		}
-		c.passUntil(plan, PhaseOver, 0)
-		c.checkReceivedLog(plan, newer, 0)
-		if got := former.seqs(c); len(got) != 0 {
-			c.Errorf("the former session was pushed %v", got)
-		}
+		c.checkWholeLog(plan, session)
 	})
 }
 
@@ -281,10 +242,7 @@ func TestDetachKeepsSeatAndNewerSession(t *testing.T) {
 		n := c.startNode()
 		first := n.openSession(ada)
 		plan := n.startDuel(c, 1)
-		second := n.openSession(ada)
-		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: second, AfterSeq: 1}); err != nil {
-			c.Fatal(err)
-		}
+		second := n.attach(plan, ada, 1)
 		n.Detach("demo", ada, first)
 		n.Detach("demo", "p_eve", first)
 		c.passUntil(plan, PhaseOpen, 0)
@@ -305,13 +263,9 @@ func TestAttachToOldMatchKeepsCurrentMatch(t *testing.T) {
 		old := n.startDuel(c, 1)
 		c.passUntil(old, PhaseOver, 0)
 		plan := newPlan("m_2", now()+3000, 1)
-		if err := n.StartDuel(c.Context(), plan); err != nil {
-			c.Fatal(err)
-		}
+		c.requireNoError(n.StartDuel(c.Context(), plan))
 		request := AttachRequest{Match: old.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) {}}
-		if err := n.Attach(c.Context(), request); err != nil {
-			c.Fatal(err)
-		}
+		c.requireNoError(n.Attach(c.Context(), request))
 		if !n.IsInMatch("demo", ada) {
 			c.Error("the player no longer counts as playing")
 		}

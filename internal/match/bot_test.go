@@ -66,8 +66,7 @@ func TestBotAnswersAgainAfterStoreError(t *testing.T) {
 		plannedDelay, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
 		time.Sleep(plannedDelay + storeRetryDelay/2)
 		n.store.setFault(nil)
-		time.Sleep(storeRetryDelay)
-		synctest.Wait()
+		c.sleep(storeRetryDelay)
 		if state := c.store.state(plan.ID); failed != 1 || state.Answered != 1 {
 			c.Errorf("%d answers failed; state %+v", failed, state)
 		}

@@ -31,9 +31,28 @@ func runInCluster(t *testing.T, f func(c *cluster)) {
 	synctest.Test(t, func(t *testing.T) { f(&cluster{T: t, store: newMemoryStore(), bus: newFakeBus()}) })
 }
 
+// runNamedInCluster runs a part of a test with a cluster of its own.
+func runNamedInCluster(t *testing.T, name string, f func(c *cluster)) {
+	t.Run(name, func(t *testing.T) { runInCluster(t, f) })
+}
+
+func (c *cluster) requireNoError(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// sleep advances the virtual time until everything due is done.
+func (c *cluster) sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // node is an engine that runs until the test or kill stops it.
 type node struct {
 	*Engine
+	c     *cluster
 	store *faultyStore
 	kill  func() // stops the node: it takes no further step
 
@@ -48,7 +67,7 @@ func (c *cluster) startNode() *node { return c.startNodeAhead(0) }
 func (c *cluster) startNodeAhead(ahead time.Duration) *node {
 	c.nodes++
 	name := "n" + strconv.Itoa(c.nodes)
-	n := &node{store: &faultyStore{memoryStore: c.store}}
+	n := &node{c: c, store: &faultyStore{memoryStore: c.store}}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Engine = New(Config{
 		Matches: n.store, Answers: n.store, Places: n.store, Index: n.store, Results: n.store, Wheel: wheel, Presence: new(Presence),
@@ -113,10 +132,25 @@ func (n *node) openSession(player string) *frameRecorder {
 func (n *node) startDuel(c *cluster, questions int) *Plan {
 	c.Helper()
 	plan := newPlan("m_1", now()+3000, questions)
-	if err := n.StartDuel(c.Context(), plan); err != nil {
-		c.Fatal(err)
-	}
+	c.requireNoError(n.StartDuel(c.Context(), plan))
 	return plan
+}
+
+// startDuelAt creates a duel of ada at a node and bob at another one.
+func (c *cluster) startDuelAt(nodeOfAda, nodeOfBob *node, questions int) (plan *Plan, sessionOfAda, sessionOfBob *frameRecorder) {
+	c.Helper()
+	sessionOfAda, sessionOfBob = nodeOfAda.openSession(ada), nodeOfBob.openSession(bob)
+	plan = nodeOfAda.startDuel(c, questions)
+	c.requireNoError(nodeOfBob.AttachSession(c.Context(), plan.Game, plan.ID, bob))
+	return plan, sessionOfAda, sessionOfBob
+}
+
+// attach gives a player a session at the node that gets the pushes after a number.
+func (n *node) attach(plan *Plan, player string, after int64) *frameRecorder {
+	n.c.Helper()
+	session := n.openSession(player)
+	n.c.requireNoError(n.Attach(n.c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: session, AfterSeq: after}))
+	return session
 }
 
 // answer submits an answer and runs its follow-up.
@@ -126,6 +160,24 @@ func (n *node) answer(plan *Plan, player string, question int, given protocol.Gi
 	})
 	afterReply()
 	return reply, err
+}
+
+// mustAnswer submits an answer that must be accepted.
+func (n *node) mustAnswer(plan *Plan, player string, question int, given protocol.Given) protocol.Answered {
+	n.c.Helper()
+	reply, err := n.answer(plan, player, question, given)
+	n.c.requireNoError(err)
+	return reply
+}
+
+func (n *node) answerRight(plan *Plan, player string, question int) protocol.Answered {
+	n.c.Helper()
+	return n.mustAnswer(plan, player, question, rightAnswer(&plan.Questions[question]))
+}
+
+func (n *node) answerWrong(plan *Plan, player string, question int) protocol.Answered {
+	n.c.Helper()
+	return n.mustAnswer(plan, player, question, wrongAnswer(&plan.Questions[question]))
 }
 
 // frameRecorder is a session that records its frames.
@@ -275,9 +327,7 @@ func (c *cluster) passUntil(plan *Plan, phase Phase, question int) {
 func (c *cluster) checkReceivedLog(plan *Plan, session *frameRecorder, after int64) {
 	c.Helper()
 	view, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: after})
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.requireNoError(err)
 	got := session.framesWithSeq(c)
 	for i := range min(len(got), len(view.Frames)) {
 		if !bytes.Equal(got[i], view.Frames[i]) {
@@ -291,6 +341,14 @@ func (c *cluster) checkReceivedLog(plan *Plan, session *frameRecorder, after int
 		if seq := decodeFrame(c, raw).Seq; seq != after+int64(i)+1 {
 			c.Fatalf("frame %d after %d has number %d", i, after, seq)
 		}
+	}
+}
+
+// checkWholeLog checks that sessions have the match's complete log.
+func (c *cluster) checkWholeLog(plan *Plan, sessions ...*frameRecorder) {
+	c.Helper()
+	for _, session := range sessions {
+		c.checkReceivedLog(plan, session, 0)
 	}
 }
 

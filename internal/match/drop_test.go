@@ -3,7 +3,6 @@ package match
 import (
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -25,8 +24,7 @@ func TestSweptMatchIsReleasedWhereNobodyPlays(t *testing.T) {
 		// Both nodes sweep at the same instant, and each may take one of the steps up to the
 		// second question. Long before its end, one of them has released the match.
 		c.passUntil(plan, PhaseOpen, 1)
-		time.Sleep(4 * time.Second)
-		synctest.Wait()
+		c.sleep(4 * time.Second)
 		heldByB, _ := nodeB.countLocalMatches()
 		heldByC, _ := nodeC.countLocalMatches()
 		if heldByB+heldByC != 1 {
@@ -39,9 +37,8 @@ func TestSweptMatchIsReleasedWhereNobodyPlays(t *testing.T) {
 		session := player.openSession(ada)
 		c.requireNoError(player.AttachSession(c.Context(), "demo", plan.ID, ada))
 		c.passUntil(plan, PhaseOver, 2)
-		time.Sleep(1100 * time.Millisecond)
-		synctest.Wait()
-		c.checkReceivedLog(plan, session, 0)
+		c.sleep(1100 * time.Millisecond)
+		c.checkWholeLog(plan, session)
 		c.checkStepsAppliedOnce()
 		if held, _ := player.countLocalMatches(); held != 1 {
 			c.Errorf("the node of the player holds %d matches", held)
@@ -77,7 +74,7 @@ func TestSessionIsNotAttachedToReleasedCopy(t *testing.T) {
 			c.Error("the session is not attached to the new copy")
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 		c.checkStepsAppliedOnce()
 	})
 }

@@ -3,7 +3,6 @@ package match
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -40,12 +39,10 @@ func TestSessionsAreNotifiedWhenTheirDuelBeginsAndEnds(t *testing.T) {
 		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
 		c.checkDuelEvents(second, true)
 		c.passUntil(plan, PhaseOver, 0)
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
+		c.sleep(3 * time.Second)
 		c.checkDuelEvents(first, true, false)
 		c.checkDuelEvents(second, true, false)
-		late := nodeB.openSession(ada)
-		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: late, AfterSeq: c.store.state(plan.ID).Seq}))
+		late := nodeB.attach(plan, ada, c.store.state(plan.ID).Seq)
 		c.checkDuelEvents(late)
 	})
 }
@@ -61,8 +58,7 @@ func TestSessionsAreNotifiedOfAnAbandonedDuelOnly(t *testing.T) {
 		sessions := c.createArenaWithPlayers(arena, 2, n)
 		c.passUntil(plan, PhaseOpen, 0)
 		c.store.clear()
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
+		c.sleep(3 * time.Second)
 		c.checkAbandoned(session)
 		c.checkDuelEvents(session, true, false)
 		for _, player := range sessions {
@@ -76,15 +72,11 @@ func TestSessionsAreNotifiedOfAnAbandonedDuelOnly(t *testing.T) {
 func TestSessionsAreNotifiedOfADuelEndThatIsRead(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
-		nodeA.openSession(ada)
-		session := nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 1)
-		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+		plan, _, session := c.startDuelAt(nodeA, nodeB, 1)
 		c.passUntil(plan, PhaseOpen, 0)
 		c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
 		c.requireNoError(nodeA.Leave(c.Context(), plan.ID, ada))
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
+		c.sleep(3 * time.Second)
 		c.checkDuelEvents(session, true, false)
 	})
 }

@@ -3,7 +3,6 @@ package match
 import (
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -29,9 +28,7 @@ func TestDuelOfRightAndWrongAnswersIsWon(t *testing.T) {
 			if answerSeen := sessionB.lastOfType(c, "answer.seen").Data; answerSeen.Player != ada || answerSeen.Question != i {
 				c.Fatalf("%+v", answerSeen)
 			}
-			if _, err := n.answer(plan, bob, i, wrongAnswer(&plan.Questions[i])); err != nil {
-				c.Fatal(err)
-			}
+			n.answerWrong(plan, bob, i)
 			closed := sessionB.lastOfType(c, "question.closed").Data
 			if closed.Question != i || closed.Reason != closeReasonAllAnswered || closed.Results[0].Score != score || closed.Results[1].Points != 0 {
 				c.Fatalf("%+v", closed)
@@ -46,8 +43,7 @@ func TestDuelOfRightAndWrongAnswersIsWon(t *testing.T) {
 		if second := over.Standings[1]; second.Score != 0 || second.TimeMS != 50_000 || second.Answered != 5 || *second.RatingDelta >= 0 {
 			c.Errorf("%+v", second)
 		}
-		c.checkReceivedLog(plan, sessionA, 0)
-		c.checkReceivedLog(plan, sessionB, 0)
+		c.checkWholeLog(plan, sessionA, sessionB)
 		c.checkStepsAppliedOnce()
 		if results := n.results(); len(results) != 1 || results[0].Winner != ada {
 			c.Errorf("OnResult got %v", results)
@@ -121,42 +117,34 @@ func TestForfeitInEachPhase(t *testing.T) {
 		"revealed":  {PhaseRevealed, 0, 1, true},
 		"open next": {PhaseOpen, 1, 1, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				session := n.openSession(bob)
-				plan := n.startDuel(c, 3)
-				if testCase.question >= 0 {
-					c.passUntil(plan, PhaseOpen, 0)
-					if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-						c.Fatal(err)
-					}
-				}
-				c.passUntil(plan, testCase.phase, testCase.question)
-				if testCase.question == 1 {
-					if _, err := n.answer(plan, bob, 1, rightAnswer(&plan.Questions[1])); err != nil {
-						c.Fatal(err)
-					}
-				}
-				if err := n.Leave(c.Context(), plan.ID, ada); err != nil {
-					c.Fatal(err)
-				}
-				over := session.lastOfType(c, "match.over").Data
-				if over.Winner != bob || over.Reason != "forfeit" || over.Standings[0].Asked != testCase.asked || over.Standings[0].Score > 0 != testCase.keepsPoints {
-					c.Errorf("%+v", over)
-				}
-				wantResults := min(testCase.asked, 1) // a duel without a closed question leaves no result
-				if result, ok := c.store.result(plan.ID); ok != (wantResults == 1) || ok && (result.StartedAt == 0 || result.StartedAt > result.OverAt) {
-					c.Errorf("a result: %v, from %d to %d", ok, result.StartedAt, result.OverAt)
-				}
-				c.checkReceivedLog(plan, session, 0)
-				if err := n.Leave(c.Context(), plan.ID, ada); err != nil || len(n.results()) != wantResults {
-					c.Errorf("leaving again: %v, %d results", err, len(n.results()))
-				}
-				if err := n.Leave(c.Context(), plan.ID, "p_eve"); err == nil {
-					c.Error("a player without a seat could leave")
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			session := n.openSession(bob)
+			plan := n.startDuel(c, 3)
+			if testCase.question >= 0 {
+				c.passUntil(plan, PhaseOpen, 0)
+				n.answerRight(plan, bob, 0)
+			}
+			c.passUntil(plan, testCase.phase, testCase.question)
+			if testCase.question == 1 {
+				n.answerRight(plan, bob, 1)
+			}
+			c.requireNoError(n.Leave(c.Context(), plan.ID, ada))
+			over := session.lastOfType(c, "match.over").Data
+			if over.Winner != bob || over.Reason != "forfeit" || over.Standings[0].Asked != testCase.asked || over.Standings[0].Score > 0 != testCase.keepsPoints {
+				c.Errorf("%+v", over)
+			}
+			wantResults := min(testCase.asked, 1) // a duel without a closed question leaves no result
+			if result, ok := c.store.result(plan.ID); ok != (wantResults == 1) || ok && (result.StartedAt == 0 || result.StartedAt > result.OverAt) {
+				c.Errorf("a result: %v, from %d to %d", ok, result.StartedAt, result.OverAt)
+			}
+			c.checkWholeLog(plan, session)
+			if err := n.Leave(c.Context(), plan.ID, ada); err != nil || len(n.results()) != wantResults {
+				c.Errorf("leaving again: %v, %d results", err, len(n.results()))
+			}
+			if err := n.Leave(c.Context(), plan.ID, "p_eve"); err == nil {
+				c.Error("a player without a seat could leave")
+			}
 		})
 	}
 }
@@ -165,11 +153,7 @@ func TestForfeitInEachPhase(t *testing.T) {
 func TestConcurrentForfeitsHaveOneLoser(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
-		sessionA, sessionB := nodeA.openSession(ada), nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 3)
-		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
-			c.Fatal(err)
-		}
+		plan, sessionA, sessionB := c.startDuelAt(nodeA, nodeB, 3)
 		c.passUntil(plan, PhaseOpen, 1)
 		var leaving sync.WaitGroup
 		leaving.Go(func() {
@@ -184,8 +168,7 @@ func TestConcurrentForfeitsHaveOneLoser(t *testing.T) {
 		})
 		leaving.Wait()
 		time.Sleep(2 * time.Second)
-		c.checkReceivedLog(plan, sessionA, 0)
-		c.checkReceivedLog(plan, sessionB, 0)
+		c.checkWholeLog(plan, sessionA, sessionB)
 		if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
 			c.Errorf("%d results", results)
 		}
@@ -198,11 +181,9 @@ func TestBotAnswersEveryQuestion(t *testing.T) {
 		session := n.openSession(ada)
 		bot := NewBot()
 		plan := newPlan("m_1", now()+3000, 5).withBotOpponent(bot)
-		if err := n.StartDuel(c.Context(), plan); err != nil {
-			c.Fatal(err)
-		}
+		c.requireNoError(n.StartDuel(c.Context(), plan))
 		c.passUntil(plan, PhaseOver, 4)
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 		over := session.lastOfType(c, "match.over").Data
 		if over.Winner != bot.Player || over.Standings[0].Answered != 5 || over.Standings[0].Rating != nil {
 			c.Errorf("%+v", over)
@@ -221,16 +202,11 @@ func TestBotAnswersAfterNodeDies(t *testing.T) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		nodeA.openSession(ada)
 		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
-		if err := nodeA.StartDuel(c.Context(), plan); err != nil {
-			c.Fatal(err)
-		}
+		c.requireNoError(nodeA.StartDuel(c.Context(), plan))
 		c.passUntil(plan, PhaseOpen, 0)
 		nodeA.kill()
 		time.Sleep(time.Second)
-		session := nodeB.openSession(ada)
-		if err := nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}); err != nil {
-			c.Fatal(err)
-		}
+		session := nodeB.attach(plan, ada, 0)
 		c.passUntil(plan, PhaseOver, 0)
 		botResult := session.lastOfType(c, "question.closed").Data.Results[1]
 		plannedDelay, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
@@ -259,9 +235,8 @@ func TestEndedMatchIsDropped(t *testing.T) {
 		if err := lateNode.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: lateSession}); err != nil {
 			c.Errorf("5 minutes later: %v", err)
 		}
-		c.checkReceivedLog(plan, lateSession, 0)
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		c.checkWholeLog(plan, lateSession)
+		c.sleep(2 * time.Minute)
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "not_in_match" {
 			c.Errorf("7 minutes later: %v", err)
 		}

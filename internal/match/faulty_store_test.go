@@ -19,6 +19,16 @@ const (
 	unreadableMatch       // the call does nothing: this node cannot read the match
 )
 
+// faultOf returns the fault of one method.
+func faultOf(f fault, method string) func(method, match string) fault {
+	return func(called, _ string) fault {
+		if called == method {
+			return f
+		}
+		return noFault
+	}
+}
+
 // faultyStore is a node's connection to the store. It asks a function for the
 // fault of each call, with the method and the match ("" for none). The function
 // may block. nil means no faults.

@@ -129,7 +129,7 @@ func TestArenaEndRequiresReadVersion(t *testing.T) {
 func TestAPlayerWhoLeftAnArenaHasASeat(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, plan := c.startNode(), newArena(Race, 2)
-		c.startRace(plan, 2, n)
+		c.startArena(plan, 2, n)
 		leaver := plan.arenaSeat(1).Player
 		c.store.removePlace(plan.ID, leaver)
 		n.Expel(c.Context(), plan.ID, leaver, nil)

@@ -59,13 +59,9 @@ func TestNodesReportStartAndEndOfDuelForTheirPlayers(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB, nodeWithoutPlayers := c.startNode(), c.startNode(), c.startNode()
 		recorderA, recorderB, emptyRecorder := nodeA.recordLifecycle(), nodeB.recordLifecycle(), nodeWithoutPlayers.recordLifecycle()
-		nodeA.openSession(ada)
-		nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 2)
-		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+		plan, _, _ := c.startDuelAt(nodeA, nodeB, 2)
 		c.requireNoError(nodeWithoutPlayers.CheckSeat(c.Context(), plan.ID, ada))
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		c.sleep(2 * time.Second)
 		if len(recorderA.events) > 0 {
 			t.Errorf("in the countdown: %+v", recorderA.events)
 		}
@@ -89,23 +85,21 @@ func TestForfeitIsReportedOnlyAfterStart(t *testing.T) {
 	for name, testCase := range map[string]struct {
 		started bool
 	}{"in the countdown": {}, "while it is played": {true}} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				recorder := n.recordLifecycle()
-				n.openSession(ada)
-				n.openSession(bob)
-				plan := n.startDuel(c, 2)
-				if testCase.started {
-					c.passUntil(plan, PhaseOpen, 0)
-				}
-				c.requireNoError(n.Leave(c.Context(), plan.ID, ada))
-				if !testCase.started {
-					recorder.check(t)
-					return
-				}
-				recorder.check(t, startEvent(plan, ada, bob), endEvent(plan, ReasonForfeit, ada, bob))
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			recorder := n.recordLifecycle()
+			n.openSession(ada)
+			n.openSession(bob)
+			plan := n.startDuel(c, 2)
+			if testCase.started {
+				c.passUntil(plan, PhaseOpen, 0)
+			}
+			c.requireNoError(n.Leave(c.Context(), plan.ID, ada))
+			if !testCase.started {
+				recorder.check(t)
+				return
+			}
+			recorder.check(t, startEvent(plan, ada, bob), endEvent(plan, ReasonForfeit, ada, bob))
 		})
 	}
 }
@@ -127,8 +121,7 @@ func TestNewNodeReportsPlayerWhoMoved(t *testing.T) {
 		time.Sleep(time.Second)
 		nodeA.Presence.Leave("demo", ada, oldSession)
 		nodeA.Detach("demo", ada, oldSession)
-		newSession := nodeB.openSession(ada)
-		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: newSession}))
+		nodeB.attach(plan, ada, 0)
 		c.passUntil(plan, PhaseOver, 1)
 		recorderA.check(t, startEvent(plan, ada))
 		recorderB.check(t, endEvent(plan, ReasonFinished, ada))
@@ -143,8 +136,7 @@ func TestNodeThatLoadsEndedMatchReportsNothing(t *testing.T) {
 		nodeA.openSession(ada)
 		plan := nodeA.startDuel(c, 1)
 		c.passUntil(plan, PhaseOver, 0)
-		session := nodeB.openSession(ada)
-		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
+		nodeB.attach(plan, ada, 0)
 		recorder.check(t)
 	})
 }

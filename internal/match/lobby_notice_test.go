@@ -48,35 +48,33 @@ func TestLobbyNoticesAreLimitedAndReportLastChange(t *testing.T) {
 			return noFault
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				c.bus.setRoute(testCase.route)
-				nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
-				plan := newArena(Buzzer, 1, "red", "blue")
-				c.requireNoError(nodes[0].CreateArena(c.Context(), plan))
-				watchers := c.attachWatchers(plan, nodes)
-				for _, n := range nodes {
-					n.store.setFault(testCase.fault)
+		runNamedInCluster(t, name, func(c *cluster) {
+			c.bus.setRoute(testCase.route)
+			nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
+			plan := newArena(Buzzer, 1, "red", "blue")
+			c.requireNoError(nodes[0].CreateArena(c.Context(), plan))
+			watchers := c.attachWatchers(plan, nodes)
+			for _, n := range nodes {
+				n.store.setFault(testCase.fault)
+			}
+			for i := range 200 {
+				time.Sleep(rand.N(40 * time.Millisecond))
+				c.store.addSeat(plan.ID, plan.arenaSeat(i))
+				if name != "no message arrives" || i%10 > 0 { // a node may die before it notifies the others
+					nodes[i%3].NotifyPlacesChanged(plan.ID)
 				}
-				for i := range 200 {
-					time.Sleep(rand.N(40 * time.Millisecond))
-					c.store.addSeat(plan.ID, plan.arenaSeat(i))
-					if name != "no message arrives" || i%10 > 0 { // a node may die before it notifies the others
-						nodes[i%3].NotifyPlacesChanged(plan.ID)
-					}
-				}
-				time.Sleep(3 * time.Second)
-				c.store.removePlace(plan.ID, plan.arenaSeat(7).Player)
-				nodes[0].NotifyPlacesChanged(plan.ID)
-				time.Sleep(time.Second)
-				for _, n := range nodes {
-					n.store.setFault(nil)
-				}
-				time.Sleep(2 * time.Second)
-				for _, recorder := range watchers {
-					c.checkLobbyNotices(recorder, 199)
-				}
-			})
+			}
+			time.Sleep(3 * time.Second)
+			c.store.removePlace(plan.ID, plan.arenaSeat(7).Player)
+			nodes[0].NotifyPlacesChanged(plan.ID)
+			time.Sleep(time.Second)
+			for _, n := range nodes {
+				n.store.setFault(nil)
+			}
+			time.Sleep(2 * time.Second)
+			for _, recorder := range watchers {
+				c.checkLobbyNotices(recorder, 199)
+			}
 		})
 	}
 }
@@ -140,40 +138,38 @@ func TestClosedLobbyNotifiesEverySession(t *testing.T) {
 		"no message arrives":  {func(string) (int, time.Duration) { return 0, 0 }, false},
 		"its node dies":       {nil, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				c.bus.setRoute(testCase.route)
-				nodeA, nodeB := c.startNode(), c.startNode()
-				plan := newArena(Buzzer, 1)
-				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-				time.Sleep(time.Second)
-				if testCase.nodeDies {
-					nodeA.store.setFault(func(method, _ string) fault {
-						return map[bool]fault{true: losesReply}[method == "Step"]
-					})
-					if err := nodeA.CloseArena(c.Context(), plan.ID); err == nil {
-						c.Error("a close without a reply returned no error")
-					}
-					nodeA.kill()
-					sessions = []*frameRecorder{sessions[1], sessions[3]}
-				} else {
-					c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
-					c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
+		runNamedInCluster(t, name, func(c *cluster) {
+			c.bus.setRoute(testCase.route)
+			nodeA, nodeB := c.startNode(), c.startNode()
+			plan := newArena(Buzzer, 1)
+			sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+			time.Sleep(time.Second)
+			if testCase.nodeDies {
+				nodeA.store.setFault(func(method, _ string) fault {
+					return map[bool]fault{true: losesReply}[method == "Step"]
+				})
+				if err := nodeA.CloseArena(c.Context(), plan.ID); err == nil {
+					c.Error("a close without a reply returned no error")
 				}
-				time.Sleep(2100 * time.Millisecond)
-				for _, session := range sessions {
-					frames := session.frames()
-					if session.countType(c, protocol.TypeArenaClosed) != 1 || !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(plan, ReasonClosed)) {
-						c.Errorf("%s", frames)
-					}
+				nodeA.kill()
+				sessions = []*frameRecorder{sessions[1], sessions[3]}
+			} else {
+				c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
+				c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
+			}
+			time.Sleep(2100 * time.Millisecond)
+			for _, session := range sessions {
+				frames := session.frames()
+				if session.countType(c, protocol.TypeArenaClosed) != 1 || !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(plan, ReasonClosed)) {
+					c.Errorf("%s", frames)
 				}
-				if !testCase.nodeDies && len(nodeA.endedArenas) != 1 {
-					c.Errorf("OnArenaEnd was called %d times", len(nodeA.endedArenas))
-				}
-				if _, hasResult := c.store.result(plan.ID); hasResult {
-					c.Error("the closed lobby has a result")
-				}
-			})
+			}
+			if !testCase.nodeDies && len(nodeA.endedArenas) != 1 {
+				c.Errorf("OnArenaEnd was called %d times", len(nodeA.endedArenas))
+			}
+			if _, hasResult := c.store.result(plan.ID); hasResult {
+				c.Error("the closed lobby has a result")
+			}
 		})
 	}
 }
@@ -189,7 +185,7 @@ func TestMatchClosedInCountdownDoesNotCount(t *testing.T) {
 		c.requireNoError(nodeB.CloseArena(c.Context(), plan.ID))
 		synctest.Wait()
 		for _, session := range sessions {
-			c.checkReceivedLog(plan, session, 0)
+			c.checkWholeLog(plan, session)
 			if over := session.lastOfType(c, protocol.TypeMatchOver); over.Seq != 2 || over.Data.Reason != "closed" || session.countType(c, protocol.TypeArenaClosed) != 0 {
 				c.Errorf("%+v", over)
 			}
@@ -205,9 +201,7 @@ func TestKickedPlayerGetsOneFrameAndNoMore(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Survival, 2)
-		sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		sessions := c.startArena(plan, 4, nodeA, nodeB)
 		for i, frame := range [][]byte{nil, []byte(`{"type":"arena.kicked"}`)} {
 			player := plan.arenaSeat(i).Player
 			c.store.removePlace(plan.ID, player)
@@ -224,7 +218,7 @@ func TestKickedPlayerGetsOneFrameAndNoMore(t *testing.T) {
 		if len(sessions[0].frames()) != before || len(sessions[1].seqs(c)) != 2 || nodeA.IsInMatch("demo", plan.arenaSeat(0).Player) {
 			c.Error("a kicked player still gets pushes or counts as playing")
 		}
-		c.checkReceivedLog(plan, sessions[2], 0)
+		c.checkWholeLog(plan, sessions[2])
 	})
 }
 
@@ -234,44 +228,42 @@ func TestKickedPlayerGetsOneFrameAndNoMore(t *testing.T) {
 func TestLostExpelMessageIsRecovered(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{PhaseLobby, PhaseOpen} {
-		t.Run(string(phase), func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodeA, nodeB := c.startNode(), c.startNode()
-				plan := newArena(Survival, 2)
-				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-				watcher := c.attachWatchers(plan, []*node{nodeB})[0]
-				if phase == PhaseOpen {
-					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-					c.passUntil(plan, PhaseOpen, 0)
+		runNamedInCluster(t, string(phase), func(c *cluster) {
+			nodeA, nodeB := c.startNode(), c.startNode()
+			plan := newArena(Survival, 2)
+			sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+			watcher := c.attachWatchers(plan, []*node{nodeB})[0]
+			if phase == PhaseOpen {
+				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+				c.passUntil(plan, PhaseOpen, 0)
+			}
+			c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
+			for _, player := range []string{plan.arenaSeat(1).Player, "p_watches_0"} {
+				c.store.removePlace(plan.ID, player)
+				nodeA.Expel(c.Context(), plan.ID, player, []byte(`{"type":"arena.kicked"}`))
+			}
+			c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
+			returningSession := nodeB.openSession("p_back")
+			c.requireNoError(nodeB.AttachFrom(c.Context(), plan.ID, "p_back", 0))
+			c.store.removePlace(plan.ID, "p_back")
+			time.Sleep(1100 * time.Millisecond)
+			c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
+			time.Sleep(2100 * time.Millisecond)
+			before := len(sessions[1].framesWithSeq(c))
+			for player, wantKicks := range map[*frameRecorder]int{sessions[1]: 1, &watcher.frameRecorder: 1, returningSession: 0, sessions[3]: 0} {
+				if n := player.countType(c, protocol.TypeArenaKicked); n != wantKicks {
+					c.Errorf("arena.kicked was pushed %d times, want %d", n, wantKicks)
 				}
-				c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
-				for _, player := range []string{plan.arenaSeat(1).Player, "p_watches_0"} {
-					c.store.removePlace(plan.ID, player)
-					nodeA.Expel(c.Context(), plan.ID, player, []byte(`{"type":"arena.kicked"}`))
-				}
-				c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
-				returningSession := nodeB.openSession("p_back")
-				c.requireNoError(nodeB.AttachFrom(c.Context(), plan.ID, "p_back", 0))
-				c.store.removePlace(plan.ID, "p_back")
-				time.Sleep(1100 * time.Millisecond)
-				c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
-				time.Sleep(2100 * time.Millisecond)
-				before := len(sessions[1].framesWithSeq(c))
-				for player, wantKicks := range map[*frameRecorder]int{sessions[1]: 1, &watcher.frameRecorder: 1, returningSession: 0, sessions[3]: 0} {
-					if n := player.countType(c, protocol.TypeArenaKicked); n != wantKicks {
-						c.Errorf("arena.kicked was pushed %d times, want %d", n, wantKicks)
-					}
-				}
-				if phase == PhaseLobby {
-					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-				}
-				c.passUntil(plan, PhaseOver, 1)
-				time.Sleep(2 * time.Second)
-				if newPushes := len(sessions[1].framesWithSeq(c)) - before; newPushes > 0 {
-					c.Errorf("%d more pushes for a kicked player", newPushes)
-				}
-				c.checkReceivedLog(plan, sessions[3], 0)
-			})
+			}
+			if phase == PhaseLobby {
+				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+			}
+			c.passUntil(plan, PhaseOver, 1)
+			time.Sleep(2 * time.Second)
+			if newPushes := len(sessions[1].framesWithSeq(c)) - before; newPushes > 0 {
+				c.Errorf("%d more pushes for a kicked player", newPushes)
+			}
+			c.checkWholeLog(plan, sessions[3])
 		})
 	}
 }

@@ -24,36 +24,29 @@ func TestOutageExtendsQuestionOnce(t *testing.T) {
 		"no outage":               {false, 0, 0},
 		"two outages, one answer": {true, 2, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodeA, nodeB := c.startNode(), c.startNode()
-				sessionA, sessionB := nodeA.openSession(ada), nodeB.openSession(bob)
-				plan := nodeA.startDuel(c, 1)
-				c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
-				c.passUntil(plan, PhaseOpen, 0)
-				if testCase.adaAnswers {
-					if _, err := nodeA.answer(plan, ada, 0, wrongAnswer(&plan.Questions[0])); err != nil {
-						c.Fatal(err)
-					}
-				}
-				closesAt := c.store.state(plan.ID).ClosesAt
-				for range testCase.outages {
-					c.cutStore(2500*time.Millisecond, nodeA, nodeB)
-					time.Sleep(1100 * time.Millisecond)
-				}
-				extensionMS := c.store.state(plan.ID).ClosesAt - closesAt
-				if n := sessionA.countType(c, protocol.TypeQuestionExtended); n != testCase.wantExtensions || (extensionMS > 0) != (n > 0) {
-					c.Errorf("extended by %d ms, pushed %d times", extensionMS, n)
-				}
-				if testCase.wantExtensions > 0 && (extensionMS < 2500 || extensionMS > 4500) {
-					c.Errorf("extended by %d ms after an outage of 2500 ms", extensionMS)
-				}
-				c.checkAnswerInExtension(plan, nodeB, extensionMS)
-				c.passUntil(plan, PhaseOver, 0)
-				synctest.Wait()
-				c.checkReceivedLog(plan, sessionA, 0)
-				c.checkReceivedLog(plan, sessionB, 0)
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			nodeA, nodeB := c.startNode(), c.startNode()
+			plan, sessionA, sessionB := c.startDuelAt(nodeA, nodeB, 1)
+			c.passUntil(plan, PhaseOpen, 0)
+			if testCase.adaAnswers {
+				nodeA.answerWrong(plan, ada, 0)
+			}
+			closesAt := c.store.state(plan.ID).ClosesAt
+			for range testCase.outages {
+				c.cutStore(2500*time.Millisecond, nodeA, nodeB)
+				time.Sleep(1100 * time.Millisecond)
+			}
+			extensionMS := c.store.state(plan.ID).ClosesAt - closesAt
+			if n := sessionA.countType(c, protocol.TypeQuestionExtended); n != testCase.wantExtensions || (extensionMS > 0) != (n > 0) {
+				c.Errorf("extended by %d ms, pushed %d times", extensionMS, n)
+			}
+			if testCase.wantExtensions > 0 && (extensionMS < 2500 || extensionMS > 4500) {
+				c.Errorf("extended by %d ms after an outage of 2500 ms", extensionMS)
+			}
+			c.checkAnswerInExtension(plan, nodeB, extensionMS)
+			c.passUntil(plan, PhaseOver, 0)
+			synctest.Wait()
+			c.checkWholeLog(plan, sessionA, sessionB)
 		})
 	}
 }
@@ -128,10 +121,9 @@ func TestLateSealExtendsQuestion(t *testing.T) {
 		if delayMS := now() - closesAt; delayMS > 3000 || state.ClosesAt < now()+1000 || state.ClosesAt > now()+3000 {
 			c.Errorf("%d ms late, closes in %d", delayMS, state.ClosesAt-now())
 		}
-		session := nodeB.openSession(ada)
-		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
+		session := nodeB.attach(plan, ada, 0)
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 		if n := session.countType(c, protocol.TypeQuestionExtended); n != 1 {
 			c.Errorf("extended %d times", n)
 		}

@@ -69,28 +69,24 @@ func TestPersonalResultsArriveWithReveal(t *testing.T) {
 		"the next question later":   {2500, "question.closed, own"},
 		"the next question at once": {0, "question.closed, own, question"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n, plan := c.startNode(), newArena(Survival, 2)
-				plan.RevealMS = testCase.revealMS
-				sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
-				recorder, player := &bundleRecorder{}, plan.arenaSeat(0).Player
-				n.Presence.Enter("demo", player, recorder)
-				c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: recorder}))
-				c.requireNoError(n.StartArena(c.Context(), plan.ID))
-				c.passUntil(plan, PhaseOpen, 0)
-				for i := range sessions {
-					if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, rightAnswer(&plan.Questions[0])); err != nil {
-						c.Fatal(err)
-					}
-				}
-				time.Sleep(10 * time.Millisecond)
-				recorder.mu.Lock()
-				defer recorder.mu.Unlock()
-				if !slices.Contains(recorder.bundles, testCase.want) {
-					c.Errorf("pushed %q, want one push of %q", recorder.bundles, testCase.want)
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			n, plan := c.startNode(), newArena(Survival, 2)
+			plan.RevealMS = testCase.revealMS
+			sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
+			recorder, player := &bundleRecorder{}, plan.arenaSeat(0).Player
+			n.Presence.Enter("demo", player, recorder)
+			c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: recorder}))
+			c.requireNoError(n.StartArena(c.Context(), plan.ID))
+			c.passUntil(plan, PhaseOpen, 0)
+			for i := range sessions {
+				n.answerRight(plan, plan.arenaSeat(i).Player, 0)
+			}
+			time.Sleep(10 * time.Millisecond)
+			recorder.mu.Lock()
+			defer recorder.mu.Unlock()
+			if !slices.Contains(recorder.bundles, testCase.want) {
+				c.Errorf("pushed %q, want one push of %q", recorder.bundles, testCase.want)
+			}
 		})
 	}
 }
@@ -105,31 +101,27 @@ func TestPersonalResultsArriveBeforeTheNextQuestion(t *testing.T) {
 		"one node, the next question at once":   {1, 0},
 		"two nodes, the next question in 50 ms": {2, 50},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				var nodes []*node
-				for range testCase.nodes {
-					nodes = append(nodes, c.startNode())
+		runNamedInCluster(t, name, func(c *cluster) {
+			var nodes []*node
+			for range testCase.nodes {
+				nodes = append(nodes, c.startNode())
+			}
+			plan := newArena(Survival, 3)
+			plan.RevealMS = testCase.revealMS
+			sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, nodes...)
+			c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
+			for question := range 2 {
+				c.passUntil(plan, PhaseOpen, question)
+				for i := range sessions {
+					nodes[0].answerRight(plan, plan.arenaSeat(i).Player, question)
 				}
-				plan := newArena(Survival, 3)
-				plan.RevealMS = testCase.revealMS
-				sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, nodes...)
-				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
-				for question := range 2 {
-					c.passUntil(plan, PhaseOpen, question)
-					for i := range sessions {
-						if _, err := nodes[0].answer(plan, plan.arenaSeat(i).Player, question, rightAnswer(&plan.Questions[question])); err != nil {
-							c.Fatal(err)
-						}
-					}
+			}
+			c.passUntil(plan, PhaseOpen, 2)
+			for i, session := range sessions {
+				if own := session.countType(c, protocol.TypeOwn); own != 2 {
+					c.Errorf("player %d got %d personal results of 2", i, own)
 				}
-				c.passUntil(plan, PhaseOpen, 2)
-				for i, session := range sessions {
-					if own := session.countType(c, protocol.TypeOwn); own != 2 {
-						c.Errorf("player %d got %d personal results of 2", i, own)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -145,9 +137,7 @@ func TestASkippedPersonalResultIsInTheNextScore(t *testing.T) {
 		player, session := plan.arenaSeat(1).Player, sessions[1] // at the late node
 		answerAll := func(question int) {
 			for i := range sessions {
-				if _, err := n.answer(plan, plan.arenaSeat(i).Player, question, rightAnswer(&plan.Questions[question])); err != nil {
-					c.Fatal(err)
-				}
+				n.answerRight(plan, plan.arenaSeat(i).Player, question)
 			}
 		}
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
@@ -161,8 +151,7 @@ func TestASkippedPersonalResultIsInTheNextScore(t *testing.T) {
 		})
 		answerAll(0)
 		c.passUntil(plan, PhaseOpen, 1)
-		_, err := n.answer(plan, player, 1, rightAnswer(&plan.Questions[1]))
-		c.requireNoError(err)
+		n.answerRight(plan, player, 1)
 		close(resumeReads)
 		synctest.Wait()
 		if own, skipped := session.countType(c, protocol.TypeOwn), testutil.ToFloat64(late.metrics.skippedPersonalResults); own != 0 || skipped != 1 {
@@ -187,9 +176,7 @@ func TestLateCloseSendsPersonalResultsOfNextQuestion(t *testing.T) {
 		n, other, plan := c.startNode(), c.startNode(), newArena(Survival, 3)
 		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
 		answer := func(answeringNode *node, i, question int, given protocol.Given) {
-			if _, err := answeringNode.answer(plan, plan.arenaSeat(i).Player, question, given); err != nil {
-				c.Error(err)
-			}
+			answeringNode.mustAnswer(plan, plan.arenaSeat(i).Player, question, given)
 		}
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
 		c.passUntil(plan, PhaseOpen, 0)

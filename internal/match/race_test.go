@@ -19,40 +19,36 @@ func TestExactlyOneRightAnswerIsFirst(t *testing.T) {
 			return noFault
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
-				plan := newArena(Buzzer, 1, "red", "blue")
-				sessions := c.createArenaWithPlayers(plan, 30, nodes...)
-				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
-				c.passUntil(plan, PhaseOpen, 0)
-				for _, n := range nodes {
-					n.store.setFault(storeFault)
-				}
-				var mu sync.Mutex
-				var firstPlayers []string
-				var running sync.WaitGroup
-				for i := range sessions {
-					running.Go(func() {
-						player := plan.arenaSeat(i).Player
-						reply, err := nodes[i%3].answer(plan, player, 0, rightAnswer(&plan.Questions[0]))
-						mu.Lock()
-						defer mu.Unlock()
-						switch {
-						case err == nil && *reply.First && *reply.Correct:
-							firstPlayers = append(firstPlayers, player)
-						case errorCode(err) != "question_closed":
-							c.Errorf("%+v, %v", reply, err)
-						}
-					})
-				}
-				running.Wait()
-				c.passUntil(plan, PhaseOver, 0)
-				closed := sessions[4].lastOfType(c, protocol.TypeQuestionClosed).Data
-				if len(firstPlayers) != 1 || closed.First == nil || closed.First.Player != firstPlayers[0] || closed.Reason != closeReasonFirstCorrect || closed.Answered != 1 {
-					c.Errorf("%v were told that they are first; %+v", firstPlayers, closed)
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
+			plan := newArena(Buzzer, 1, "red", "blue")
+			sessions := c.startArena(plan, 30, nodes...)
+			for _, n := range nodes {
+				n.store.setFault(storeFault)
+			}
+			var mu sync.Mutex
+			var firstPlayers []string
+			var running sync.WaitGroup
+			for i := range sessions {
+				running.Go(func() {
+					player := plan.arenaSeat(i).Player
+					reply, err := nodes[i%3].answer(plan, player, 0, rightAnswer(&plan.Questions[0]))
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case err == nil && *reply.First && *reply.Correct:
+						firstPlayers = append(firstPlayers, player)
+					case errorCode(err) != "question_closed":
+						c.Errorf("%+v, %v", reply, err)
+					}
+				})
+			}
+			running.Wait()
+			c.passUntil(plan, PhaseOver, 0)
+			closed := sessions[4].lastOfType(c, protocol.TypeQuestionClosed).Data
+			if len(firstPlayers) != 1 || closed.First == nil || closed.First.Player != firstPlayers[0] || closed.Reason != closeReasonFirstCorrect || closed.Answered != 1 {
+				c.Errorf("%v were told that they are first; %+v", firstPlayers, closed)
+			}
 		})
 	}
 }
@@ -62,9 +58,7 @@ func TestLateAnswerDoesNotCloseQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := newArena(Buzzer, 1)
-		c.createArenaWithPlayers(plan, 2, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		c.startArena(plan, 2, n)
 		closesAt := c.store.state(plan.ID).ClosesAt
 		time.Sleep(time.Duration(closesAt+50-now()) * time.Millisecond)
 		submit := func(i int, arrivedAt int64) (protocol.Answered, error) {
@@ -93,13 +87,9 @@ func TestAnswerToPreviousQuestionReadsNoMatch(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := newArena(Buzzer, 2)
-		c.createArenaWithPlayers(plan, 2, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		c.startArena(plan, 2, n)
 		winner, latePlayer, right := plan.arenaSeat(0).Player, plan.arenaSeat(1).Player, rightAnswer(&plan.Questions[0])
-		if _, err := n.answer(plan, winner, 0, right); err != nil {
-			c.Fatal(err)
-		}
+		n.mustAnswer(plan, winner, 0, right)
 		c.passUntil(plan, PhaseOpen, 1)
 		n.store.recordReads()
 		if _, err := n.answer(plan, latePlayer, 0, right); errorCode(err) != "question_closed" {
@@ -149,15 +139,11 @@ func TestQuestionClosesWhenAllAnswersAreWrong(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := newArena(Buzzer, 2)
-		sessions := c.createArenaWithPlayers(plan, 3, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		sessions := c.startArena(plan, 3, n)
 		c.store.removePlace(plan.ID, plan.arenaSeat(2).Player)
 		n.Expel(c.Context(), plan.ID, plan.arenaSeat(2).Player, nil)
 		for i := range 2 {
-			if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, wrongAnswer(&plan.Questions[0])); err != nil {
-				c.Fatal(err)
-			}
+			n.answerWrong(plan, plan.arenaSeat(i).Player, 0)
 		}
 		if closed := sessions[0].lastOfType(c, protocol.TypeQuestionClosed).Data; closed.Reason != closeReasonAllAnswered || closed.First != nil || closed.Answered != 2 {
 			c.Errorf("%+v", closed)
@@ -170,17 +156,13 @@ func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := newArena(Survival, 3)
-		sessions := c.createArenaWithPlayers(plan, 3, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		sessions := c.startArena(plan, 3, n)
 		for i := range sessions {
 			given := rightAnswer(&plan.Questions[0])
 			if i == 2 {
 				given = wrongAnswer(&plan.Questions[0])
 			}
-			if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, given); err != nil {
-				c.Fatal(err)
-			}
+			n.mustAnswer(plan, plan.arenaSeat(i).Player, 0, given)
 		}
 		for q, given := range []protocol.Given{wrongAnswer(&plan.Questions[0]), rightAnswer(&plan.Questions[1]), {Value: []byte("{}")}} {
 			if q == 1 {

@@ -2,7 +2,6 @@ package match
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -47,9 +46,7 @@ func (c *cluster) checkPlayedToEnd(plan *Plan, sessions ...*frameRecorder) {
 			c.Errorf("%+v", entry)
 		}
 	}
-	for _, session := range sessions {
-		c.checkReceivedLog(plan, session, 0)
-	}
+	c.checkWholeLog(plan, sessions...)
 	c.checkStepsAppliedOnce()
 }
 
@@ -58,14 +55,9 @@ func (c *cluster) checkPlayedToEnd(plan *Plan, sessions ...*frameRecorder) {
 func TestTwoNodesApplyEachStepOnce(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
-		sessionA, sessionB := nodeA.openSession(ada), nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 10)
-		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
-			c.Fatal(err)
-		}
+		plan, sessionA, sessionB := c.startDuelAt(nodeA, nodeB, 10)
 		c.answerEverythingRight(plan, nodeA, nodeB)
-		time.Sleep(1100 * time.Millisecond) // one recovery round
-		synctest.Wait()
+		c.sleep(1100 * time.Millisecond) // one recovery round
 		c.checkPlayedToEnd(plan, sessionA, sessionB)
 		if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
 			c.Errorf("%d nodes reported the result", results)
@@ -77,23 +69,15 @@ func TestTwoNodesApplyEachStepOnce(t *testing.T) {
 func TestMissedPushesArriveWithinASecond(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
-		nodeA.openSession(ada)
-		sessionB := nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 1)
-		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
-			c.Fatal(err)
-		}
+		plan, _, sessionB := c.startDuelAt(nodeA, nodeB, 1)
 		c.passUntil(plan, PhaseOpen, 0)
 		time.Sleep(1500 * time.Millisecond) // both nodes know that it is open
-		if _, err := nodeA.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
-		time.Sleep(1010 * time.Millisecond)
-		synctest.Wait()
+		nodeA.answerRight(plan, ada, 0)
+		c.sleep(1010 * time.Millisecond)
 		if seen := sessionB.lastOfType(c, "answer.seen").Data; seen.Player != ada {
 			c.Errorf("%+v", seen)
 		}
-		c.checkReceivedLog(plan, sessionB, 0)
+		c.checkWholeLog(plan, sessionB)
 	})
 }
 
@@ -102,32 +86,27 @@ func TestMissedPushesArriveWithinASecond(t *testing.T) {
 func TestMatchContinuesAfterNodeDies(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
-		t.Run(string(phase), func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodeA, nodeB := c.startNode(), c.startNode()
-				sessionA := nodeA.openSession(ada)
-				plan := nodeA.startDuel(c, 3)
-				question := map[Phase]int{PhaseCountdown: -1}[phase]
-				c.passUntil(plan, phase, question)
-				nodeA.kill()
-				before := sessionA.decodedFrames(c)
-				due := c.store.state(plan.ID).DueAt
-				time.Sleep(time.Duration(due-now()+3000) * time.Millisecond)
-				if state := c.store.state(plan.ID); state.Phase == phase && state.Question == question && !state.Extended {
-					c.Fatalf("3 s after its deadline the match is still at %+v", state)
-				}
-				last := before[len(before)-1].Seq
-				sessionB := nodeB.openSession(ada)
-				if err := nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: sessionB, AfterSeq: last}); err != nil {
-					c.Fatal(err)
-				}
-				c.passUntil(plan, PhaseOver, 2)
-				c.checkReceivedLog(plan, sessionB, last)
-				c.checkStepsAppliedOnce()
-				if len(nodeB.results()) != 1 {
-					c.Errorf("%d results", len(nodeB.results()))
-				}
-			})
+		runNamedInCluster(t, string(phase), func(c *cluster) {
+			nodeA, nodeB := c.startNode(), c.startNode()
+			sessionA := nodeA.openSession(ada)
+			plan := nodeA.startDuel(c, 3)
+			question := map[Phase]int{PhaseCountdown: -1}[phase]
+			c.passUntil(plan, phase, question)
+			nodeA.kill()
+			before := sessionA.decodedFrames(c)
+			due := c.store.state(plan.ID).DueAt
+			time.Sleep(time.Duration(due-now()+3000) * time.Millisecond)
+			if state := c.store.state(plan.ID); state.Phase == phase && state.Question == question && !state.Extended {
+				c.Fatalf("3 s after its deadline the match is still at %+v", state)
+			}
+			last := before[len(before)-1].Seq
+			sessionB := nodeB.attach(plan, ada, last)
+			c.passUntil(plan, PhaseOver, 2)
+			c.checkReceivedLog(plan, sessionB, last)
+			c.checkStepsAppliedOnce()
+			if len(nodeB.results()) != 1 {
+				c.Errorf("%d results", len(nodeB.results()))
+			}
 		})
 	}
 }
@@ -141,9 +120,7 @@ func TestQuestionClosesAfterNodesDie(t *testing.T) {
 		c.passUntil(plan, PhaseOpen, 0)
 		for player, n := range map[string]*node{ada: nodeA, bob: nodeB} {
 			_, _, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
-			if err != nil {
-				c.Fatal(err)
-			}
+			c.requireNoError(err)
 		}
 		if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.Answered != 2 {
 			c.Fatalf("%+v", state)
@@ -165,9 +142,7 @@ func TestSweepContinuesAfterFailedMatch(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		dead, n := c.startNode(), c.startNode()
 		for _, id := range []string{"m_a", "m_b", "m_c"} {
-			if err := dead.StartDuel(c.Context(), newPlan(id, now()+1000, 1)); err != nil {
-				c.Fatal(err)
-			}
+			c.requireNoError(dead.StartDuel(c.Context(), newPlan(id, now()+1000, 1)))
 		}
 		dead.kill()
 		n.store.setFault(func(_, match string) fault {
@@ -217,8 +192,7 @@ func TestOverloadByUnsettledResults(t *testing.T) {
 			c.Error(err)
 		}
 		c.passUntil(plan, PhaseOver, 0)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		c.sleep(time.Second)
 		if err := n.CheckOverload(); err != ErrOverloaded { //nolint:errorlint // it is not wrapped
 			c.Errorf("%v with a result that waits", err)
 		}
@@ -232,8 +206,7 @@ func TestOverloadByUnsettledResults(t *testing.T) {
 		c.store.mu.Lock()
 		delete(c.store.pending, plan.ID)
 		c.store.mu.Unlock()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		c.sleep(time.Second)
 		if err := n.CheckOverload(); err != nil {
 			c.Error(err)
 		}

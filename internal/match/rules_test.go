@@ -116,19 +116,6 @@ func duelResult(plan *Plan, state State, totals map[string]Totals, now int64) *R
 	return newResult(plan, View{State: state, Totals: totals}, now)
 }
 
-func TestStandingTime(t *testing.T) {
-	t.Parallel()
-	plan := newPlan("m_1", 0, 5)
-	view := View{
-		State:  State{Phase: PhaseRevealed, Question: 4},
-		Totals: map[string]Totals{ada: {Score: 350, Correct: 2, Answered: 4, SavedMS: 15_000}},
-	}
-	got := standingFor(plan, view, plan.Seats[0])
-	if got.TimeMS != 35_000 || got.LimitMS != 50_000 || got.Asked != 5 || got.Correct != 2 || got.Answered != 4 || got.Score != 350 {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestRatingsFollowTheResult(t *testing.T) {
 	t.Parallel()
 	ratingChange := func(result *Result, player string) float64 {

@@ -11,12 +11,10 @@ import (
 	"laststand/internal/quiz"
 )
 
-// startRace plays a race with some players up to the opening of its first question.
-func (c *cluster) startRace(plan *Plan, players int, nodes ...*node) []*frameRecorder {
+// startArena plays an arena with some players up to the opening of its first question.
+func (c *cluster) startArena(plan *Plan, players int, nodes ...*node) []*frameRecorder {
 	c.Helper()
-	sessions := c.createArenaWithPlayers(plan, players, nodes...)
-	c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
-	c.passUntil(plan, PhaseOpen, 0)
+	sessions := c.startArena(plan, players, nodes...)
 	return sessions
 }
 
@@ -27,7 +25,7 @@ func TestRaceIsWonByPoints(t *testing.T) {
 		plan := newArena(Race, 3, "red", "blue")
 		plan.Scoring = &quiz.Scoring{Preset: quiz.Accuracy, Points: 50, Penalty: 30, Streak: 10}
 		plan.Multipliers, plan.LimitsMS = []int64{1, 2, 1}, []int64{10_000, 5000, 10_000}
-		sessions := c.startRace(plan, 2, nodes...)
+		sessions := c.startArena(plan, 2, nodes...)
 		found := sessions[0].lastOfType(c, "match.found").Data
 		if found.Scoring != (protocol.Scoring{Preset: "accuracy", Points: 50, Penalty: 30, Streak: 10}) {
 			c.Errorf("%+v", found.Scoring)
@@ -43,8 +41,7 @@ func TestRaceIsWonByPoints(t *testing.T) {
 				if (i == 0) == (question == 2) { // the second player is right only at the end, the first until then
 					given = wrongAnswer(&plan.Questions[question])
 				}
-				_, err := n.answer(plan, plan.arenaSeat(i).Player, question, given)
-				c.requireNoError(err)
+				n.mustAnswer(plan, plan.arenaSeat(i).Player, question, given)
 			}
 			c.passUntil(plan, PhaseRevealed, question)
 			closed := sessions[1].lastOfType(c, "question.closed").Data
@@ -61,7 +58,7 @@ func TestRaceIsWonByPoints(t *testing.T) {
 		if over := sessions[0].lastOfType(c, "match.over").Data; over.Winner != "red" || over.Standings[0].Score != 140 || over.Standings[1].TimeMS < 10_000+5000 || over.Standings[1].TimeMS > 10_000+5000+200 {
 			c.Errorf("%+v", over)
 		}
-		c.checkReceivedLog(plan, sessions[1], 0)
+		c.checkWholeLog(plan, sessions[1])
 	})
 }
 
@@ -70,7 +67,7 @@ func TestReadingTimeComesBeforeTheAnswers(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, plan := c.startNode(), newArena(Race, 1)
 		plan.ReadingMS = 3000
-		session := c.startRace(plan, 1, n)[0]
+		session := c.startArena(plan, 1, n)[0]
 		asked := session.lastOfType(c, "question").Data
 		if asked.ReadsUntil == nil || *asked.ReadsUntil != asked.OpensAt+3000 || asked.ClosesAt != asked.OpensAt+13_000 {
 			c.Fatalf("%+v", asked)
@@ -95,10 +92,9 @@ func TestRevealLeavesOutRefusedTexts(t *testing.T) {
 		n, plan := c.startNode(), newArena(Race, 5)
 		plan.Questions = plan.Questions[4:] // a text
 		n.RefusesText = func(game, text string) bool { return game == plan.Game && text == "swearword" }
-		session := c.startRace(plan, 9, n)[0]
+		session := c.startArena(plan, 9, n)[0]
 		for i, text := range []string{"swearword", "swearword", "swearword", "Lovelace", "lovelace", "b", "c", "d", "e"} {
-			_, err := n.answer(plan, plan.arenaSeat(i).Player, 0, protocol.Given{Value: fmt.Appendf(nil, "%q", text)})
-			c.requireNoError(err)
+			n.mustAnswer(plan, plan.arenaSeat(i).Player, 0, protocol.Given{Value: fmt.Appendf(nil, "%q", text)})
 		}
 		c.passUntil(plan, PhaseRevealed, 0)
 		top := session.lastOfType(c, "question.closed").Data.Top

@@ -112,33 +112,31 @@ func (r *sessionReader) readSession(t *testing.T, session *bufferedSession) {
 func TestSyncDuringPushesLosesNoFrame(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{4, 52} {
-		t.Run(fmt.Sprint(players), func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodes := []*node{c.startNode(), c.startNode()}
-				plan := newArena(Buzzer, 30)
-				plan.RevealMS, plan.LimitMS = 20, 60
-				c.createArenaWithPlayers(plan, players, nodes...)
-				for _, n := range nodes {
-					delayRead := func(method string) {
-						if method == "Read" {
-							time.Sleep(rand.N(15 * time.Millisecond))
-						}
+		runNamedInCluster(t, fmt.Sprint(players), func(c *cluster) {
+			nodes := []*node{c.startNode(), c.startNode()}
+			plan := newArena(Buzzer, 30)
+			plan.RevealMS, plan.LimitMS = 20, 60
+			c.createArenaWithPlayers(plan, players, nodes...)
+			for _, n := range nodes {
+				delayRead := func(method string) {
+					if method == "Read" {
+						time.Sleep(rand.N(15 * time.Millisecond))
 					}
-					n.store.setFault(func(method, _ string) fault {
-						delayRead(method)
-						return noFault
-					})
-					n.store.setReplyDelay(delayRead)
 				}
-				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
-				time.Sleep(2900 * time.Millisecond)
-				var running sync.WaitGroup
-				for i := range 4 {
-					running.Go(func() { c.moveBetweenNodesUntilOver(nodes, plan, plan.arenaSeat(i).Player) })
-				}
-				running.Wait()
-				c.checkStepsAppliedOnce()
-			})
+				n.store.setFault(func(method, _ string) fault {
+					delayRead(method)
+					return noFault
+				})
+				n.store.setReplyDelay(delayRead)
+			}
+			c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
+			time.Sleep(2900 * time.Millisecond)
+			var running sync.WaitGroup
+			for i := range 4 {
+				running.Go(func() { c.moveBetweenNodesUntilOver(nodes, plan, plan.arenaSeat(i).Player) })
+			}
+			running.Wait()
+			c.checkStepsAppliedOnce()
 		})
 	}
 }
@@ -164,21 +162,21 @@ func (c *cluster) moveBetweenNodesUntilOver(nodes []*node, plan *Plan, player st
 	}
 }
 
-// A session that a newer one has replaced must not be attached again by a sync.
-func TestReplacedSessionIsNotAttachedBySync(t *testing.T) {
+// A session that a newer one has replaced must not be attached again, nor by a sync.
+func TestReplacedSessionIsNotAttached(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		former := n.openSession(ada)
 		plan := n.startDuel(c, 1)
-		newer := n.openSession(ada)
-		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: newer}))
+		newer := n.attach(plan, ada, 0)
 		before := len(former.frames())
+		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: former}))
 		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: former, OnState: func(protocol.MatchState) {
 			c.Error("the replaced session got the state")
 		}}))
 		n.Detach("demo", ada, former)
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkReceivedLog(plan, newer, 0)
+		c.checkWholeLog(plan, newer)
 		if newFrames := len(former.frames()) - before; newFrames != 0 {
 			c.Errorf("the replaced session got %d more frames", newFrames)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -54,35 +53,33 @@ func TestEverySettledResultIsNotified(t *testing.T) {
 		"it died, one failure":           {failures: 1, wantPlayers: 1},
 		"it died, and it is not counted": {isNotCounted: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				other, own := c.startNode(), c.startNode()
-				other.openSession(ada)
-				own.openSession(bob)
-				counter := own.countSettledNotifications()
-				counter.failuresLeft.Store(testCase.failures)
-				plan := other.startDuel(c, 1)
-				c.requireNoError(own.AttachSession(c.Context(), "demo", plan.ID, bob))
-				c.passUntil(plan, PhaseOver, 0)
-				time.Sleep(10 * time.Second)
-				if notified := counter.notifiedPlayers.Load(); notified != 0 {
-					t.Errorf("%d players notified before it is settled", notified)
-				}
-				result := ratedResult(plan)
-				result.CountsForLeaderboards = !testCase.isNotCounted
-				c.store.markSettled(result)
-				if testCase.busIsDown {
-					c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
-				}
-				if settling := map[string]*node{"other": other, "own": own}[testCase.notifiedBy]; settling != nil {
-					settling.NotifySettled(c.Context(), []Result{result})
-					settling.NotifySettled(c.Context(), []Result{result})
-				}
-				time.Sleep(3 * time.Minute) // the checks come less and less often
-				if notified := counter.notifiedPlayers.Load(); notified != testCase.wantPlayers {
-					t.Errorf("%d players notified, want %d", notified, testCase.wantPlayers)
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			other, own := c.startNode(), c.startNode()
+			other.openSession(ada)
+			own.openSession(bob)
+			counter := own.countSettledNotifications()
+			counter.failuresLeft.Store(testCase.failures)
+			plan := other.startDuel(c, 1)
+			c.requireNoError(own.AttachSession(c.Context(), "demo", plan.ID, bob))
+			c.passUntil(plan, PhaseOver, 0)
+			time.Sleep(10 * time.Second)
+			if notified := counter.notifiedPlayers.Load(); notified != 0 {
+				t.Errorf("%d players notified before it is settled", notified)
+			}
+			result := ratedResult(plan)
+			result.CountsForLeaderboards = !testCase.isNotCounted
+			c.store.markSettled(result)
+			if testCase.busIsDown {
+				c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
+			}
+			if settling := map[string]*node{"other": other, "own": own}[testCase.notifiedBy]; settling != nil {
+				settling.NotifySettled(c.Context(), []Result{result})
+				settling.NotifySettled(c.Context(), []Result{result})
+			}
+			time.Sleep(3 * time.Minute) // the checks come less and less often
+			if notified := counter.notifiedPlayers.Load(); notified != testCase.wantPlayers {
+				t.Errorf("%d players notified, want %d", notified, testCase.wantPlayers)
+			}
 		})
 	}
 }
@@ -92,29 +89,26 @@ func TestEverySettledResultIsNotified(t *testing.T) {
 func TestNodeThatFindsSettledResultAwaitsLeaderboards(t *testing.T) {
 	t.Parallel()
 	for name, isNotified := range map[string]bool{"notified": true, "finds the mark": false} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				n.openSession(ada)
-				var settlements []Settlement
-				n.OnSettled = func(_ context.Context, notified []Settlement) error {
-					settlements = append(settlements, notified...)
-					return nil
-				}
-				plan := n.startDuel(c, 1)
-				c.passUntil(plan, PhaseOver, 0)
-				result := ratedResult(plan)
-				result.CountsForLeaderboards = true
-				c.store.markSettled(result)
-				if isNotified {
-					n.NotifySettled(c.Context(), []Result{result})
-				}
-				time.Sleep(10 * time.Second)
-				synctest.Wait()
-				if len(settlements) != 1 || settlements[0].LeaderboardsMayLag == isNotified || settlements[0].Ratings[ada] != 1533 {
-					t.Errorf("%+v", settlements)
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			n.openSession(ada)
+			var settlements []Settlement
+			n.OnSettled = func(_ context.Context, notified []Settlement) error {
+				settlements = append(settlements, notified...)
+				return nil
+			}
+			plan := n.startDuel(c, 1)
+			c.passUntil(plan, PhaseOver, 0)
+			result := ratedResult(plan)
+			result.CountsForLeaderboards = true
+			c.store.markSettled(result)
+			if isNotified {
+				n.NotifySettled(c.Context(), []Result{result})
+			}
+			c.sleep(10 * time.Second)
+			if len(settlements) != 1 || settlements[0].LeaderboardsMayLag == isNotified || settlements[0].Ratings[ada] != 1533 {
+				t.Errorf("%+v", settlements)
+			}
 		})
 	}
 }
@@ -129,23 +123,21 @@ func ratedResult(plan *Plan) Result {
 // attached to the match, and does not check again.
 func TestSettledMatchIsNotifiedOnce(t *testing.T) {
 	for name, holdsMatch := range map[string]bool{"holds the match": true, "does not hold the match": false} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n, settling := c.startNode(), c.startNode()
-				plan := n.startDuel(c, 1)
-				if holdsMatch {
-					settling = n
-				}
-				counter := settling.countSettledNotifications()
-				settling.openSession(bob)
-				c.requireNoError(n.AttachSession(c.Context(), "demo", plan.ID, bob))
-				c.passUntil(plan, PhaseOver, 0)
-				settling.NotifySettled(c.Context(), []Result{ratedResult(plan)})
-				time.Sleep(time.Minute)
-				if n := counter.notifiedPlayers.Load(); n != 1 {
-					t.Errorf("%d players notified", n)
-				}
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			n, settling := c.startNode(), c.startNode()
+			plan := n.startDuel(c, 1)
+			if holdsMatch {
+				settling = n
+			}
+			counter := settling.countSettledNotifications()
+			settling.openSession(bob)
+			c.requireNoError(n.AttachSession(c.Context(), "demo", plan.ID, bob))
+			c.passUntil(plan, PhaseOver, 0)
+			settling.NotifySettled(c.Context(), []Result{ratedResult(plan)})
+			time.Sleep(time.Minute)
+			if n := counter.notifiedPlayers.Load(); n != 1 {
+				t.Errorf("%d players notified", n)
+			}
 		})
 	}
 }
@@ -155,39 +147,37 @@ func TestSettledMatchIsNotifiedOnce(t *testing.T) {
 func TestMatchesSettledTogetherAreNotifiedTogether(t *testing.T) {
 	t.Parallel()
 	for name, failures := range map[string]int64{"at once": 0, "after a failure": 1} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				n.openSession(bob)
-				counter := n.countSettledNotifications()
-				counter.failuresLeft.Store(failures)
-				var results []Result
-				for _, id := range []string{"m_1", "m_2", "m_3"} {
-					plan := newPlan(id, now()+3000, 1)
-					c.requireNoError(n.StartDuel(c.Context(), plan))
-					results = append(results, ratedResult(plan))
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			n.openSession(bob)
+			counter := n.countSettledNotifications()
+			counter.failuresLeft.Store(failures)
+			var results []Result
+			for _, id := range []string{"m_1", "m_2", "m_3"} {
+				plan := newPlan(id, now()+3000, 1)
+				c.requireNoError(n.StartDuel(c.Context(), plan))
+				results = append(results, ratedResult(plan))
+			}
+			time.Sleep(time.Minute) // until all are over
+			for i := range results {
+				results[i].CountsForLeaderboards = true
+				c.store.markSettled(results[i])
+			}
+			lookups := 0
+			n.store.setFault(func(method, _ string) fault {
+				if method == "Nodes" {
+					lookups++
 				}
-				time.Sleep(time.Minute) // until all are over
-				for i := range results {
-					results[i].CountsForLeaderboards = true
-					c.store.markSettled(results[i])
-				}
-				lookups := 0
-				n.store.setFault(func(method, _ string) fault {
-					if method == "Nodes" {
-						lookups++
-					}
-					return noFault
-				})
-				n.NotifySettled(c.Context(), results)
-				if notified := counter.notifiedPlayers.Load(); notified != 3*(1-failures) || lookups != 1 {
-					t.Errorf("%d players notified at once, %d look-ups", notified, lookups)
-				}
-				time.Sleep(time.Minute)
-				if notified := counter.notifiedPlayers.Load(); notified != 3 {
-					t.Errorf("%d players notified", notified)
-				}
+				return noFault
 			})
+			n.NotifySettled(c.Context(), results)
+			if notified := counter.notifiedPlayers.Load(); notified != 3*(1-failures) || lookups != 1 {
+				t.Errorf("%d players notified at once, %d look-ups", notified, lookups)
+			}
+			time.Sleep(time.Minute)
+			if notified := counter.notifiedPlayers.Load(); notified != 3 {
+				t.Errorf("%d players notified", notified)
+			}
 		})
 	}
 }

@@ -31,35 +31,30 @@ func TestLateStepsOfStalledNodeHaveNoEffect(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
 		for _, phase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
-			t.Run(string(mode)+" "+string(phase), func(t *testing.T) {
-				runInCluster(t, func(c *cluster) {
-					nodeA, nodeB := c.startNode(), c.startNode()
-					plan := newArena(mode, 3)
-					sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-					c.passUntil(plan, phase, map[Phase]int{PhaseCountdown: -1}[phase])
-					time.Sleep(200 * time.Millisecond)
-					resume := nodeA.stallStoreCalls()
-					due := c.store.state(plan.ID).DueAt
-					time.Sleep(time.Duration(due-now()) * time.Millisecond)
-					before := c.store.state(plan.ID)
-					time.Sleep(3 * time.Second)
-					if state := c.store.state(plan.ID); state.Version == before.Version {
-						c.Errorf("3 s after its deadline the match is still at %+v", state)
-					}
-					time.Sleep(9 * time.Second)
-					resume()
-					c.passUntil(plan, PhaseOver, c.lastQuestionAfterEnd(plan))
-					time.Sleep(1100 * time.Millisecond)
-					synctest.Wait()
-					c.checkStepsAppliedOnce()
-					for _, session := range sessions {
-						c.checkReceivedLog(plan, session, 0)
-					}
-					if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
-						c.Errorf("%d results", results)
-					}
-				})
+			runNamedInCluster(t, string(mode)+" "+string(phase), func(c *cluster) {
+				nodeA, nodeB := c.startNode(), c.startNode()
+				plan := newArena(mode, 3)
+				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+				c.passUntil(plan, phase, map[Phase]int{PhaseCountdown: -1}[phase])
+				time.Sleep(200 * time.Millisecond)
+				resume := nodeA.stallStoreCalls()
+				due := c.store.state(plan.ID).DueAt
+				time.Sleep(time.Duration(due-now()) * time.Millisecond)
+				before := c.store.state(plan.ID)
+				time.Sleep(3 * time.Second)
+				if state := c.store.state(plan.ID); state.Version == before.Version {
+					c.Errorf("3 s after its deadline the match is still at %+v", state)
+				}
+				time.Sleep(9 * time.Second)
+				resume()
+				c.passUntil(plan, PhaseOver, c.lastQuestionAfterEnd(plan))
+				c.sleep(1100 * time.Millisecond)
+				c.checkStepsAppliedOnce()
+				c.checkWholeLog(plan, sessions...)
+				if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
+					c.Errorf("%d results", results)
+				}
 			})
 		}
 	}
@@ -83,35 +78,26 @@ func (c *cluster) lastQuestionAfterEnd(plan *Plan) int {
 func TestPushesArriveAfterNodeDiesBetweenStepAndPush(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
-		t.Run(string(phase), func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodeA, nodeB := c.startNode(), c.startNode()
-				plan := newArena(Buzzer, 2)
-				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-				c.passUntil(plan, phase, map[Phase]int{PhaseCountdown: -1}[phase])
-				resume := nodeB.stallStoreCalls() // so that node a applies the step
-				nodeA.store.setFault(func(method, _ string) fault {
-					if method == "Step" {
-						return losesReply
-					}
-					return noFault
-				})
-				before := c.store.state(plan.ID)
-				for s := before; s.Phase == before.Phase; s = c.store.state(plan.ID) {
-					time.Sleep(5 * time.Millisecond)
-				}
-				nodeA.kill()
-				resume()
-				time.Sleep(1100 * time.Millisecond)
-				synctest.Wait()
-				c.checkReceivedLog(plan, sessions[1], 0)
-				c.passUntil(plan, PhaseOver, 1)
-				synctest.Wait()
-				c.checkReceivedLog(plan, sessions[1], 0)
-				c.checkReceivedLog(plan, sessions[3], 0)
-				c.checkStepsAppliedOnce()
-			})
+		runNamedInCluster(t, string(phase), func(c *cluster) {
+			nodeA, nodeB := c.startNode(), c.startNode()
+			plan := newArena(Buzzer, 2)
+			sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+			c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+			c.passUntil(plan, phase, map[Phase]int{PhaseCountdown: -1}[phase])
+			resume := nodeB.stallStoreCalls() // so that node a applies the step
+			nodeA.store.setFault(faultOf(losesReply, "Step"))
+			before := c.store.state(plan.ID)
+			for s := before; s.Phase == before.Phase; s = c.store.state(plan.ID) {
+				time.Sleep(5 * time.Millisecond)
+			}
+			nodeA.kill()
+			resume()
+			c.sleep(1100 * time.Millisecond)
+			c.checkWholeLog(plan, sessions[1])
+			c.passUntil(plan, PhaseOver, 1)
+			synctest.Wait()
+			c.checkWholeLog(plan, sessions[1], sessions[3])
+			c.checkStepsAppliedOnce()
 		})
 	}
 }
@@ -147,9 +133,7 @@ func TestConcurrentEqualRequestsAreAppliedOnce(t *testing.T) {
 		if state := c.store.state(plan.ID); state.Phase != PhaseOver {
 			c.Fatalf("%+v", state)
 		}
-		for _, session := range sessions {
-			c.checkReceivedLog(plan, session, 0)
-		}
+		c.checkWholeLog(plan, sessions...)
 		c.checkStepsAppliedOnce()
 	})
 }
@@ -159,37 +143,32 @@ func TestConcurrentEqualRequestsAreAppliedOnce(t *testing.T) {
 func TestMatchToleratesClockDifference(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"ahead": time.Second, "behind": -time.Second} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				skewedNode, otherNode := c.startNodeAhead(ahead), c.startNode()
-				plan := newArena(Survival, 4)
-				sessions := c.createArenaWithPlayers(plan, 6, skewedNode, otherNode)
-				c.requireNoError(otherNode.StartArena(c.Context(), plan.ID))
-				for question := range plan.Questions {
-					c.passUntil(plan, PhaseOpen, question)
-					for i := range sessions {
-						n := []*node{skewedNode, otherNode}[i%2]
-						_, afterReply, err := n.Answer(c.Context(), Submission{
-							Player: plan.arenaSeat(i).Player, ArrivedAt: n.Now(), Answer: answerTo(plan, question, rightAnswer(&plan.Questions[question])),
-						})
-						if afterReply(); err != nil {
-							c.Fatalf("question %d of player %d: %v", question, i, err)
-						}
+		runNamedInCluster(t, name, func(c *cluster) {
+			skewedNode, otherNode := c.startNodeAhead(ahead), c.startNode()
+			plan := newArena(Survival, 4)
+			sessions := c.createArenaWithPlayers(plan, 6, skewedNode, otherNode)
+			c.requireNoError(otherNode.StartArena(c.Context(), plan.ID))
+			for question := range plan.Questions {
+				c.passUntil(plan, PhaseOpen, question)
+				for i := range sessions {
+					n := []*node{skewedNode, otherNode}[i%2]
+					_, afterReply, err := n.Answer(c.Context(), Submission{
+						Player: plan.arenaSeat(i).Player, ArrivedAt: n.Now(), Answer: answerTo(plan, question, rightAnswer(&plan.Questions[question])),
+					})
+					if afterReply(); err != nil {
+						c.Fatalf("question %d of player %d: %v", question, i, err)
 					}
 				}
-				c.passUntil(plan, PhaseOver, 3)
-				time.Sleep(2100 * time.Millisecond)
-				synctest.Wait()
-				c.checkStepsAppliedOnce()
-				for _, session := range sessions {
-					c.checkReceivedLog(plan, session, 0)
+			}
+			c.passUntil(plan, PhaseOver, 3)
+			c.sleep(2100 * time.Millisecond)
+			c.checkStepsAppliedOnce()
+			c.checkWholeLog(plan, sessions...)
+			for _, received := range sessions[0].decodedFrames(c) {
+				if received.Type == protocol.TypeQuestionClosed && (received.Data.Reason != closeReasonAllAnswered || received.Data.Right != 6) {
+					c.Errorf("%+v", received.Data)
 				}
-				for _, received := range sessions[0].decodedFrames(c) {
-					if received.Type == protocol.TypeQuestionClosed && (received.Data.Reason != closeReasonAllAnswered || received.Data.Right != 6) {
-						c.Errorf("%+v", received.Data)
-					}
-				}
-			})
+			}
 		})
 	}
 }

@@ -21,63 +21,42 @@ func TestDuelQuestionTakesTwoCalls(t *testing.T) {
 		"no pause": {0, []string{"step", "step", "step", "step"}},
 		"pause":    {2500, []string{"step", "step", "step", "step", "step", "step"}}, // the next question and the end have steps of their own
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				sessionA := n.openSession(ada)
-				n.openSession(bob)
-				plan := newPlan("m_1", now()+3000, 2)
-				plan.RevealMS = testCase.revealMS
-				c.requireNoError(n.StartDuel(c.Context(), plan))
-				c.passUntil(plan, PhaseOpen, 0)
-				var calls []string
-				n.store.setFault(func(method, _ string) fault {
-					switch method {
-					case "Commit":
-						calls = append(calls, "answer")
-					case "Read", "Step":
-						calls = append(calls, strings.ToLower(method))
-					}
-					return noFault
-				})
-				for i := range plan.Questions {
-					c.passUntil(plan, PhaseOpen, i)
-					for _, player := range []string{ada, bob} {
-						if _, err := n.answer(plan, player, i, rightAnswer(&plan.Questions[i])); err != nil {
-							c.Fatal(err)
-						}
-					}
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			sessionA := n.openSession(ada)
+			n.openSession(bob)
+			plan := newPlan("m_1", now()+3000, 2)
+			plan.RevealMS = testCase.revealMS
+			c.requireNoError(n.StartDuel(c.Context(), plan))
+			c.passUntil(plan, PhaseOpen, 0)
+			var calls []string
+			n.store.setFault(func(method, _ string) fault {
+				switch method {
+				case "Commit":
+					calls = append(calls, "answer")
+				case "Read", "Step":
+					calls = append(calls, strings.ToLower(method))
 				}
-				c.passUntil(plan, PhaseOver, 1)
-				n.store.setFault(nil)
-				if !slices.Equal(calls, testCase.want) {
-					c.Errorf("calls %q, want %q", calls, testCase.want)
-				}
-				c.checkReceivedLog(plan, sessionA, 0)
-				over := sessionA.lastOfType(c, "match.over").Data
-				if closed := sessionA.lastOfType(c, "question.closed").Data; closed.Right != 2 || closed.Answered != 2 || closed.Results[0].Score != over.Standings[0].Score || over.Standings[1].Correct != 2 {
-					c.Errorf("closed %+v, over %+v", closed, over)
-				}
+				return noFault
 			})
+			for i := range plan.Questions {
+				c.passUntil(plan, PhaseOpen, i)
+				for _, player := range []string{ada, bob} {
+					n.answerRight(plan, player, i)
+				}
+			}
+			c.passUntil(plan, PhaseOver, 1)
+			n.store.setFault(nil)
+			if !slices.Equal(calls, testCase.want) {
+				c.Errorf("calls %q, want %q", calls, testCase.want)
+			}
+			c.checkWholeLog(plan, sessionA)
+			over := sessionA.lastOfType(c, "match.over").Data
+			if closed := sessionA.lastOfType(c, "question.closed").Data; closed.Right != 2 || closed.Answered != 2 || closed.Results[0].Score != over.Standings[0].Score || over.Standings[1].Correct != 2 {
+				c.Errorf("closed %+v, over %+v", closed, over)
+			}
 		})
 	}
-}
-
-// The node that creates a duel holds it without a read of the plan.
-func TestNewDuelIsHeldWithoutItsPlan(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		n := c.startNode()
-		session := n.openSession(ada)
-		n.store.recordReads()
-		plan := n.startDuel(c, 1)
-		for _, query := range n.store.recordReads() {
-			if query.WantPlan {
-				c.Errorf("the node read its own plan: %+v", query)
-			}
-		}
-		c.passUntil(plan, PhaseOver, 0)
-		c.checkReceivedLog(plan, session, 0)
-	})
 }
 
 // A node learns by the read for a step that another node has opened a question. This takes
@@ -95,12 +74,7 @@ func TestMissedStepsTakeEffectAlthoughTheNextStepFails(t *testing.T) {
 		if result, err := c.store.Step(c.Context(), opening); err != nil || !result.Applied {
 			c.Fatalf("%+v, %v", result, err)
 		}
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Step" {
-				return failsBefore
-			}
-			return noFault
-		})
+		n.store.setFault(faultOf(failsBefore, "Step"))
 		if err := n.Leave(c.Context(), plan.ID, ada); !errors.Is(err, errDown) {
 			c.Errorf("the forfeit: %v", err)
 		}
@@ -112,7 +86,7 @@ func TestMissedStepsTakeEffectAlthoughTheNextStepFails(t *testing.T) {
 		}
 		local.mu.Unlock()
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 	})
 }
 
@@ -144,14 +118,10 @@ func TestSurvivalEndWithoutPauseListsPlayersByRank(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, plan := c.startNode(), newArena(Survival, 1)
 		plan.RevealMS = 0
-		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		sessions := c.startArena(plan, FullListPlayers+1, n)
 		time.Sleep(10 * time.Millisecond)
 		for i := range sessions { // the same points for all, and a longer time for each
-			if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, rightAnswer(&plan.Questions[0])); err != nil {
-				c.Fatal(err)
-			}
+			n.answerRight(plan, plan.arenaSeat(i).Player, 0)
 			time.Sleep(time.Millisecond)
 		}
 		c.passUntil(plan, PhaseOver, 0)

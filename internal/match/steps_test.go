@@ -2,7 +2,6 @@ package match
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -21,10 +20,7 @@ func (c *cluster) startOpenedDuel(questions int, delay time.Duration) openedDuel
 	c.Helper()
 	c.bus.setRoute(func(string) (int, time.Duration) { return 1, delay })
 	nodeA, nodeB := c.startNode(), c.startNode()
-	nodeA.openSession(ada)
-	nodeB.openSession(bob)
-	plan := nodeA.startDuel(c, questions)
-	c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+	plan, _, _ := c.startDuelAt(nodeA, nodeB, questions)
 	c.passUntil(plan, PhaseOpen, 0)
 	if testutil.ToFloat64(nodeA.metrics.steps.WithLabelValues(string(PhaseOpen), "taken")) > 0 {
 		return openedDuel{plan, nodeA, nodeB, ada, bob}
@@ -35,8 +31,7 @@ func (c *cluster) startOpenedDuel(questions int, delay time.Duration) openedDuel
 // hasAdvancedAfter reports whether the match has progressed this long after its deadline.
 func (c *cluster) hasAdvancedAfter(plan *Plan, afterMS int64) bool {
 	before := c.store.state(plan.ID)
-	time.Sleep(time.Duration(before.DueAt+afterMS-now()) * time.Millisecond)
-	synctest.Wait()
+	c.sleep(time.Duration(before.DueAt+afterMS-now()) * time.Millisecond)
 	return c.store.state(plan.ID).Version != before.Version
 }
 
@@ -69,9 +64,7 @@ func TestAnswersDoNotEndTheWaitForTheOtherNode(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Survival, 2)
-		c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
+		c.startArena(plan, 4, nodeA, nodeB)
 		opening, other := nodeA, nodeB
 		if testutil.ToFloat64(nodeB.metrics.steps.WithLabelValues(string(PhaseOpen), "taken")) > 0 {
 			opening, other = nodeB, nodeA

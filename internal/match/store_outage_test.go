@@ -14,24 +14,22 @@ import (
 func TestMatchContinuesAfterStoreOutage(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
-		t.Run(string(phase), func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				sessionA, sessionB := n.openSession(ada), n.openSession(bob)
-				plan := n.startDuel(c, 3)
-				question := map[Phase]int{PhaseCountdown: -1}[phase]
-				c.passUntil(plan, phase, question)
-				n.store.setFault(func(string, string) fault { return failsBefore })
-				time.Sleep(5 * time.Second)
-				n.store.setFault(nil)
-				if phase == PhaseRevealed { // there is no answer to question 0
-					c.passUntil(plan, PhaseOver, 2)
-					c.checkReceivedLog(plan, sessionA, 0)
-					return
-				}
-				c.answerEverythingRight(plan, n, n)
-				c.checkPlayedToEnd(plan, sessionA, sessionB)
-			})
+		runNamedInCluster(t, string(phase), func(c *cluster) {
+			n := c.startNode()
+			sessionA, sessionB := n.openSession(ada), n.openSession(bob)
+			plan := n.startDuel(c, 3)
+			question := map[Phase]int{PhaseCountdown: -1}[phase]
+			c.passUntil(plan, phase, question)
+			n.store.setFault(func(string, string) fault { return failsBefore })
+			time.Sleep(5 * time.Second)
+			n.store.setFault(nil)
+			if phase == PhaseRevealed { // there is no answer to question 0
+				c.passUntil(plan, PhaseOver, 2)
+				c.checkWholeLog(plan, sessionA)
+				return
+			}
+			c.answerEverythingRight(plan, n, n)
+			c.checkPlayedToEnd(plan, sessionA, sessionB)
 		})
 	}
 }
@@ -76,29 +74,22 @@ func TestLateQuestionIsOpenForItsFullLimit(t *testing.T) {
 func TestStepsWithLostRepliesAreAppliedOnce(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]fault{"replies lost": losesReply, "calls failed": failsBefore} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				nodeA, nodeB := c.startNode(), c.startNode()
-				sessionA, sessionB := nodeA.openSession(ada), nodeB.openSession(bob)
-				plan := nodeA.startDuel(c, 10)
-				if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
-					c.Fatal(err)
-				}
-				for _, n := range []*node{nodeA, nodeB} {
-					n.store.setFault(func(string, string) fault {
-						if rand.IntN(3) == 0 {
-							return failure
-						}
-						return noFault
-					})
-				}
-				c.answerEverythingRight(plan, nodeA, nodeB)
-				nodeA.store.setFault(nil)
-				nodeB.store.setFault(nil)
-				time.Sleep(2 * time.Second)
-				synctest.Wait()
-				c.checkPlayedToEnd(plan, sessionA, sessionB)
-			})
+		runNamedInCluster(t, name, func(c *cluster) {
+			nodeA, nodeB := c.startNode(), c.startNode()
+			plan, sessionA, sessionB := c.startDuelAt(nodeA, nodeB, 10)
+			for _, n := range []*node{nodeA, nodeB} {
+				n.store.setFault(func(string, string) fault {
+					if rand.IntN(3) == 0 {
+						return failure
+					}
+					return noFault
+				})
+			}
+			c.answerEverythingRight(plan, nodeA, nodeB)
+			nodeA.store.setFault(nil)
+			nodeB.store.setFault(nil)
+			c.sleep(2 * time.Second)
+			c.checkPlayedToEnd(plan, sessionA, sessionB)
 		})
 	}
 }
@@ -113,39 +104,34 @@ func TestRepeatedAnswerKeepsPushNumbers(t *testing.T) {
 		"accepted by a step, no other commit between":   {false, true},
 		"accepted by a step, another commit in between": {true, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n := c.startNode()
-				sessionA, sessionB := n.openSession(ada), n.openSession(bob)
-				plan := n.startDuel(c, 1)
-				c.passUntil(plan, PhaseOpen, 0)
-				if !testCase.knowsAnswers {
-					n.findLocalMatch(plan.ID).duel = duelAnswers{}
+		runNamedInCluster(t, name, func(c *cluster) {
+			n := c.startNode()
+			sessionA, sessionB := n.openSession(ada), n.openSession(bob)
+			plan := n.startDuel(c, 1)
+			c.passUntil(plan, PhaseOpen, 0)
+			if !testCase.knowsAnswers {
+				n.findLocalMatch(plan.ID).duel = duelAnswers{}
+			}
+			retrying := &retryingStore{memoryStore: c.store}
+			n.Answers, n.Matches = retrying, retrying
+			retrying.beforeRetry = func() {
+				if testCase.otherCommits {
+					c.commitElsewhere(plan, bob, 0)
 				}
-				retrying := &retryingStore{memoryStore: c.store}
-				n.Answers, n.Matches = retrying, retrying
-				retrying.beforeRetry = func() {
-					if testCase.otherCommits {
-						c.commitElsewhere(plan, bob, 0)
-					}
-				}
-				if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-					c.Fatal(err)
-				}
-				if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); (err != nil) != testCase.otherCommits {
-					c.Errorf("the other player's answer: %v", err)
-				}
-				time.Sleep(time.Millisecond)
-				if testCase.otherCommits && testCase.knowsAnswers { // a sweep finds that all have answered
-					time.Sleep(2 * time.Second)
-				}
-				synctest.Wait()
-				c.checkReceivedLog(plan, sessionA, 0)
-				c.checkReceivedLog(plan, sessionB, 0)
-				if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || state.Answered != 2 {
-					c.Errorf("%+v", state)
-				}
-			})
+			}
+			n.answerRight(plan, ada, 0)
+			if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); (err != nil) != testCase.otherCommits {
+				c.Errorf("the other player's answer: %v", err)
+			}
+			time.Sleep(time.Millisecond)
+			if testCase.otherCommits && testCase.knowsAnswers { // a sweep finds that all have answered
+				time.Sleep(2 * time.Second)
+			}
+			synctest.Wait()
+			c.checkWholeLog(plan, sessionA, sessionB)
+			if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || state.Answered != 2 {
+				c.Errorf("%+v", state)
+			}
 		})
 	}
 }
@@ -187,9 +173,8 @@ func TestEndIsPushedAfterFailedDelivery(t *testing.T) {
 			c.Error("the gap before the end was filled without a read")
 		}
 		n.store.setFault(nil)
-		time.Sleep(1100 * time.Millisecond)
-		synctest.Wait()
-		c.checkReceivedLog(plan, session, 0)
+		c.sleep(1100 * time.Millisecond)
+		c.checkWholeLog(plan, session)
 		if len(n.results()) != 1 {
 			c.Errorf("%d results", len(n.results()))
 		}

@@ -3,7 +3,6 @@ package match
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -17,9 +16,7 @@ func startAnsweredDuel(c *cluster) (n *node, plan *Plan, sessions []*frameRecord
 	sessions = []*frameRecorder{n.openSession(ada), n.openSession(bob)}
 	plan = n.startDuel(c, 2)
 	c.passUntil(plan, PhaseOpen, 0)
-	if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-		c.Fatal(err)
-	}
+	n.answerRight(plan, ada, 0)
 	return n, plan, sessions
 }
 
@@ -38,7 +35,7 @@ func TestLastAnswerIsNotAcceptedTwice(t *testing.T) {
 		if over := sessions[0].lastOfType(c, "match.over").Data; over.Winner != ada {
 			c.Errorf("%+v", over)
 		}
-		c.checkReceivedLog(plan, sessions[1], 0)
+		c.checkWholeLog(plan, sessions[1])
 	})
 }
 
@@ -65,22 +62,14 @@ func TestLateLastAnswerRevealsNothing(t *testing.T) {
 func TestLastAnswerWithLostReplyCountsOnce(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, plan, sessions := startAnsweredDuel(c)
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Step" {
-				return losesReply
-			}
-			return noFault
-		})
+		n.store.setFault(faultOf(losesReply, "Step"))
 		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err == nil {
 			c.Error("the answer was accepted without a reply of the store")
 		}
 		n.store.setFault(nil)
-		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Error(err)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		c.checkReceivedLog(plan, sessions[0], 0)
+		n.answerRight(plan, bob, 0)
+		c.sleep(2 * time.Second)
+		c.checkWholeLog(plan, sessions[0])
 		closed := sessions[0].lastOfType(c, "question.closed").Data
 		if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || closed.Answered != 2 || closed.Right != 2 || closed.Results[0].Score != closed.Results[1].Score {
 			c.Errorf("%+v, %+v", state, closed)
@@ -93,18 +82,11 @@ func TestLastAnswerWithLostReplyCountsOnce(t *testing.T) {
 func TestLastAnswerAfterReadRevealsBoth(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
-		nodeA.openSession(ada)
-		session := nodeB.openSession(bob)
-		plan := nodeA.startDuel(c, 2)
-		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+		plan, _, session := c.startDuelAt(nodeA, nodeB, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		if _, err := nodeA.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
+		nodeA.answerRight(plan, ada, 0)
 		nodeB.catchUp(nodeB.findLocalMatch(plan.ID))
-		if _, err := nodeB.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
+		nodeB.answerRight(plan, bob, 0)
 		closed := session.lastOfType(c, "question.closed").Data
 		if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || closed.Answered != 2 || closed.Right != 2 {
 			c.Errorf("%+v, %+v", state, closed)
@@ -128,23 +110,13 @@ func TestAnswerAfterMissedExtensionRevealsNothing(t *testing.T) {
 		if extended, err := c.store.Step(c.Context(), extension); err != nil || !extended.Applied {
 			c.Fatalf("%+v, %v", extended, err)
 		}
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Read" {
-				return failsBefore
-			}
-			return noFault
-		})
-		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Fatal(err)
-		}
-		time.Sleep(time.Duration(view.DueAt+1000-now()) * time.Millisecond)
-		synctest.Wait()
+		n.store.setFault(faultOf(failsBefore, "Read"))
+		n.answerRight(plan, ada, 0)
+		c.sleep(time.Duration(view.DueAt+1000-now()) * time.Millisecond)
 		if state := c.store.state(plan.ID); state.Phase != PhaseOpen {
 			c.Errorf("it was revealed: %+v", state)
 		}
 		n.store.setFault(nil)
-		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Error(err)
-		}
+		n.answerRight(plan, bob, 0)
 	})
 }

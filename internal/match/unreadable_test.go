@@ -12,12 +12,7 @@ import (
 // differed.
 func (c *cluster) startNodeThatCannotRead() *node {
 	n := c.startNode()
-	n.store.setFault(func(method, _ string) fault {
-		if method == "Read" {
-			return unreadableMatch
-		}
-		return noFault
-	})
+	n.store.setFault(faultOf(unreadableMatch, "Read"))
 	return n
 }
 
@@ -42,7 +37,7 @@ func TestUnreadableMatchCountsAsMissing(t *testing.T) {
 			c.Errorf("counted %v times", n)
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 	})
 }
 
@@ -53,12 +48,7 @@ func TestHeldMatchSurvivesUnreadableReads(t *testing.T) {
 		session := n.openSession(ada)
 		plan := n.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Read" {
-				return unreadableMatch
-			}
-			return noFault
-		})
+		n.store.setFault(faultOf(unreadableMatch, "Read"))
 		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: n.openSession(bob)}); !errors.Is(err, ErrUnreadable) {
 			c.Errorf("a sync: %v", err)
 		}
@@ -67,7 +57,7 @@ func TestHeldMatchSurvivesUnreadableReads(t *testing.T) {
 			c.Errorf("%v matches ended as abandoned", n)
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkReceivedLog(plan, session, 0)
+		c.checkWholeLog(plan, session)
 	})
 }
 
@@ -144,12 +134,7 @@ func TestStartedNodeLeavesTimeToAdvanceUnreadableMatch(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		nonReadingNode := c.startNode()
 		c.cutStore(2*time.Minute, nonReadingNode)
-		nonReadingNode.store.setFault(func(method, _ string) fault {
-			if method == "Read" {
-				return unreadableMatch
-			}
-			return noFault
-		})
+		nonReadingNode.store.setFault(faultOf(unreadableMatch, "Read"))
 		time.Sleep(50 * time.Second)
 		c.startNode()
 		c.passUntil(plan, PhaseOver, 1)

@@ -15,7 +15,6 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
@@ -39,13 +38,7 @@ func remoteAddress(r *http.Request) netip.Addr {
 // dialFrom connects from an address and sends nothing.
 func (n *node) dialFrom(address string) *client {
 	n.Helper()
-	conn, response, err := dialer.Dial(n.url, http.Header{"At": {address}})
-	if err != nil {
-		n.Fatal(err)
-	}
-	_ = response.Body.Close()
-	n.Cleanup(func() { _ = conn.Close() })
-	return &client{T: n.T, conn: conn}
+	return n.dialWith(http.Header{"At": {address}})
 }
 
 // expectRetryLater reads to a close frame with a retry time, and returns the time.
@@ -120,8 +113,7 @@ func TestHellosAreLimited(t *testing.T) {
 		playerB.expectFrame(protocol.TypeMatchFound)
 		for range 3 {
 			for player, sentResume := range map[string]*protocol.Resume{"eve": nil, "outsider": resume} {
-				c := n.dial()
-				c.sendHello(player, sentResume)
+				c := n.dialAndGreet(player, sentResume)
 				c.expectRetryLater()
 			}
 			c := n.dial()
@@ -129,13 +121,11 @@ func TestHellosAreLimited(t *testing.T) {
 			c.expectClose(protocol.CloseUnauthorized)
 		}
 		for _, player := range []string{"d.a", "d.b"} {
-			c := n.dial()
-			c.sendHello(player, resume)
+			c := n.dialAndGreet(player, resume)
 			c.expectReply(protocol.TypeWelcome)
 			c.expectReply(protocol.TypeMatchState)
 		}
-		c := n.dial()
-		c.sendHello("d.a", resume)
+		c := n.dialAndGreet("d.a", resume)
 		c.expectRetryLater()
 	})
 	t.Run("forged hellos use the tokens of new ones", func(t *testing.T) {
@@ -146,8 +136,7 @@ func TestHellosAreLimited(t *testing.T) {
 			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
 			c.expectClose(protocol.CloseUnauthorized)
 		}
-		c := n.dial()
-		c.sendHello("eve", nil)
+		c := n.dialAndGreet("eve", nil)
 		if ms := c.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
 			t.Errorf("retry after %d ms", ms)
 		}
@@ -258,8 +247,7 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 		}
 	}
 	c := startNode(t, withMessagesPerSecond(0.001)).connectPlayer("poor")
-	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	c.expectReply(protocol.TypeBoardOK) // a full bucket is enough for any message
+	c.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}, protocol.TypeBoardOK) // a full bucket is enough for any message
 	c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
 	c.checkError(c.readUntilReply(), protocol.CodeRateLimited)
 }
@@ -304,9 +292,7 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 	t.Parallel()
 	var shedder fakeShedder
 	n := startNode(t, withShedder(&shedder))
-	playerA, playerB := n.startDuel("d")
-	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, _, matchID := n.startFoundDuel("d")
 	shedder.setShed(overload.Reading, overload.Watching, overload.NewGuests, overload.NewSessions, overload.Joining)
 	playerA.disconnect()
 	resumed, welcome := n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
@@ -315,15 +301,12 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 	}
 	resumed.expectReply(protocol.TypeMatchState)
 	for name, resume := range map[string]*protocol.Resume{"eve": nil, "outsider": {Match: matchID, Seq: 1}} {
-		c := n.dial()
-		c.sendHello(name, resume)
+		c := n.dialAndGreet(name, resume)
 		if ms := c.expectRetryLater(); ms != 4000 {
 			t.Errorf("%s: retry after %d ms", name, ms)
 		}
 	}
-	host := n.dial()
-	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "host", now()+1e6)})
-	host.expectReply(protocol.TypeWelcome)
+	host, _ := n.connectHost("host")
 	shedder.setShed()
 	n.connectPlayer("eve").expectPong()
 }
@@ -343,8 +326,7 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = &refusingShedder{} })
 	retryTimes := map[int64]bool{}
 	for i := range 8 {
-		c := n.dial()
-		c.sendHello(fmt.Sprint("p", i), nil)
+		c := n.dialAndGreet(fmt.Sprint("p", i), nil)
 		ms := c.expectRetryLater()
 		if retryTimes[ms] = true; ms < retryMS || ms >= 2*retryMS {
 			t.Errorf("retry after %d ms", ms)
@@ -359,16 +341,13 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 func TestLastPlacesAreForPlayersInMatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
-	playerA, playerB := n.startDuel("d")
-	playerA.expectFrame(protocol.TypeMatchFound)
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, _, _ := n.startFoundDuel("d")
 	playerA.disconnect()
 	n.eventually("the disconnected player's place is free", func() bool { return len(n.openSessions()) == 1 })
 	for i := range reservedShare - 2 {
 		n.connectPlayer(fmt.Sprint("p", i))
 	}
-	late := n.dial()
-	late.sendHello("late", nil)
+	late := n.dialAndGreet("late", nil)
 	late.expectRetryLater()
 	n.eventually("the refused session's place is free", func() bool { return len(n.openSessions()) == reservedShare-1 })
 	n.connectPlayer("d.a")

@@ -28,19 +28,16 @@ func TestArenaRequestsAreForwarded(t *testing.T) {
 		{protocol.TypeArenaKick, `{"arena_id":"a_1","player":"p","ban":true}`, "kick demo ada {ArenaID:a_1 Player:p Ban:true}", protocol.TypeArenaOK},
 	} {
 		n.arenas.setResult(nil)
-		c.sendRequest(test.kind, json.RawMessage(test.data))
-		if f := c.expectReply(test.reply); string(f.Data) != `{}` {
+		if f := c.request(test.kind, json.RawMessage(test.data), test.reply); string(f.Data) != `{}` {
 			t.Errorf("%s: %s", test.kind, f.raw)
 		}
 		if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{test.wantCall}) {
 			t.Errorf("%s: calls %q, want %q", test.kind, calls, test.wantCall)
 		}
 		n.arenas.setResult(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
-		c.sendRequest(test.kind, json.RawMessage(test.data))
-		c.expectError(protocol.CodeForbidden)
+		c.requestRefused(test.kind, json.RawMessage(test.data), protocol.CodeForbidden)
 		n.arenas.setResult(func(context.Context) error { return errors.New("dial tcp: a secret") })
-		c.sendRequest(test.kind, json.RawMessage(test.data))
-		c.expectError(protocol.CodeUnavailable)
+		c.requestRefused(test.kind, json.RawMessage(test.data), protocol.CodeUnavailable)
 		n.arenas.takeCalls()
 	}
 }
@@ -51,18 +48,15 @@ func TestExtraTimeIsForwarded(t *testing.T) {
 	n := startNode(t)
 	c := n.connectPlayer("ada")
 	extend := protocol.ArenaExtend{ArenaID: "a_1", Player: "p", Percent: 50}
-	c.sendRequest(protocol.TypeArenaExtend, extend)
-	if f := c.expectReply(protocol.TypeArenaExtended); string(f.Data) != `{"extra":[{"player":"p","nickname":"Ada","percent":50}]}` {
+	if f := c.request(protocol.TypeArenaExtend, extend, protocol.TypeArenaExtended); string(f.Data) != `{"extra":[{"player":"p","nickname":"Ada","percent":50}]}` {
 		t.Errorf("%s", f.raw)
 	}
 	if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{"extend demo ada {ArenaID:a_1 Player:p Nickname: Percent:50}"}) {
 		t.Errorf("calls %q", calls)
 	}
-	c.sendRequest(protocol.TypeArenaExtend, json.RawMessage(`{"arena_id":"a_1","player":"p"}`))
-	c.expectError(protocol.CodeBadRequest)
+	c.requestRefused(protocol.TypeArenaExtend, json.RawMessage(`{"arena_id":"a_1","player":"p"}`), protocol.CodeBadRequest)
 	n.arenas.setResult(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
-	c.sendRequest(protocol.TypeArenaExtend, extend)
-	c.expectError(protocol.CodeForbidden)
+	c.requestRefused(protocol.TypeArenaExtend, extend, protocol.CodeForbidden)
 }
 
 // The reply to a join comes before the pushes that it causes.
@@ -76,8 +70,7 @@ func TestArenaJoinReplyPrecedesItsPushes(t *testing.T) {
 	}
 	pushed := protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{ArenaID: "a_1"})
 	n.arenas.afterReply = func() { n.session("ada").Push("", pushed) }
-	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", Team: "x", As: "player"})
-	if f := c.expectReply(protocol.TypeArenaJoined); string(f.Data) !=
+	if f := c.request(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", Team: "x", As: "player"}, protocol.TypeArenaJoined); string(f.Data) !=
 		`{"arena_id":"a_1","mode":"buzzer","name":"Cup","as":"player","team":"x","teams":[{"id":"x","name":"X","players":1}],"players":1,"state":"lobby"}` {
 		t.Errorf("%s", f.raw)
 	}
@@ -90,8 +83,7 @@ func TestArenaJoinReplyPrecedesItsPushes(t *testing.T) {
 		protocol.CodeArenaFull, protocol.CodeArenaStarted, protocol.CodeArenaLocked, protocol.CodeKicked, protocol.CodeAlreadyQueued,
 	} {
 		n.arenas.setResult(func(context.Context) error { return protocol.Errorf(code, "no") })
-		c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
-		c.expectError(code)
+		c.requestRefused(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"}, code)
 	}
 	c.expectPong()
 }
@@ -104,10 +96,8 @@ func TestTokenAloneIdentifiesHost(t *testing.T) {
 	if welcome.PlayerID != "quizmaster" || welcome.Nickname != "quizmaster" || welcome.Game != "demo" || welcome.Playing != nil {
 		t.Errorf("welcome %+v", welcome)
 	}
-	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	c.expectError(protocol.CodeForbidden)
-	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: "host"})
-	c.expectReply(protocol.TypeArenaJoined)
+	c.requestRefused(protocol.TypeDuelJoin, protocol.Empty{}, protocol.CodeForbidden)
+	c.request(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: "host"}, protocol.TypeArenaJoined)
 	want := fmt.Sprintf("join {Game:demo Player:quizmaster Role:%s ArenaJoin:{Code:123456 Team: As:host}}", identity.RoleHost)
 	if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{want}) {
 		t.Errorf("calls %q", calls)
@@ -145,8 +135,7 @@ func TestWelcomeNamesArenaInLobby(t *testing.T) {
 	if want := (protocol.Playing{Match: arena.matchID, ArenaID: arena.id}); welcome.Playing == nil || *welcome.Playing != want {
 		t.Fatalf("playing %+v, want %+v", welcome.Playing, want)
 	}
-	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: arena.matchID})
-	c.expectError(protocol.CodeNotInMatch)
+	c.requestRefused(protocol.TypeMatchSync, protocol.Resume{Match: arena.matchID}, protocol.CodeNotInMatch)
 	arena.addSeat("cat")
 	n.Engine.NotifyPlacesChanged(arena.matchID)
 	var lobby protocol.ArenaLobby
@@ -191,13 +180,11 @@ func TestLeavingArenaMatchLeavesArena(t *testing.T) {
 	arena := n.openArena("bob")
 	arena.addSeat("ada")
 	arena.addWatcher("eve", match.SpectatorRole)
-	c.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: arena.matchID})
-	c.expectReply(protocol.TypeMatchLeft)
+	c.request(protocol.TypeMatchLeave, protocol.MatchLeave{Match: arena.matchID}, protocol.TypeMatchLeft)
 	if calls, want := n.arenas.takeCalls(), []string{"leave demo ada " + arena.id}; !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)
 	}
-	watcher.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: arena.matchID})
-	watcher.expectError(protocol.CodeNotInMatch)
+	watcher.requestRefused(protocol.TypeMatchLeave, protocol.MatchLeave{Match: arena.matchID}, protocol.CodeNotInMatch)
 	if calls := n.arenas.takeCalls(); len(calls) > 0 {
 		t.Errorf("calls %q", calls)
 	}

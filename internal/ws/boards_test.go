@@ -78,23 +78,19 @@ func TestWatchedBoardsArePushed(t *testing.T) {
 	n := startNode(t)
 	c := n.connectPlayer("ada")
 	limit := 10
-	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit})
-	c.expectReply(protocol.TypeBoardOK)
+	c.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit}, protocol.TypeBoardOK)
 	c.expectBoard("demo 7d time team 10")
-	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"})
-	c.expectReply(protocol.TypeBoardOK)
+	c.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"}, protocol.TypeBoardOK)
 	c.expectBoard("demo 7d value player 0")
 	n.boards.pushToAll()
 	c.expectFrame(protocol.TypeBoard)
 	c.expectFrame(protocol.TypeBoard)
 
 	limit = 20 // replaces the former watch: the explicit defaults name the same board
-	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "value", Kind: "player", Limit: &limit})
-	c.expectReply(protocol.TypeBoardOK)
+	c.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "value", Kind: "player", Limit: &limit}, protocol.TypeBoardOK)
 	c.expectBoard("demo 7d value player 20")
 	for range 2 { // the second time there is nothing to unwatch
-		c.sendRequest(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"})
-		c.expectReply(protocol.TypeBoardOK)
+		c.request(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"}, protocol.TypeBoardOK)
 	}
 	n.boards.pushToAll()
 	c.expectBoard("change of 2")
@@ -108,11 +104,9 @@ func TestWatchesEndWithTheConnection(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c, host := n.connectPlayer("ada"), n.dial()
-	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)})
-	host.expectReply(protocol.TypeWelcome)
+	host.request(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)}, protocol.TypeWelcome)
 	for i, watcher := range []*client{c, host} {
-		watcher.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-		watcher.expectReply(protocol.TypeBoardOK)
+		watcher.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}, protocol.TypeBoardOK)
 		if watches := n.boards.countWatches(); watches != i+1 {
 			t.Errorf("%d boards are watched", watches)
 		}
@@ -141,8 +135,7 @@ func TestBoardsPerConnectionAreLimited(t *testing.T) {
 	}
 	watch(0)
 	c.readUntil(protocol.TypeBoard)
-	c.sendRequest(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "1d"})
-	c.expectReply(protocol.TypeBoardOK)
+	c.request(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "1d"}, protocol.TypeBoardOK)
 	watch(maxBoards)
 	c.readUntil(protocol.TypeBoard)
 }
@@ -160,8 +153,7 @@ func TestInvalidBoardRequestsAreRefused(t *testing.T) {
 		{errors.New("a store is out of reach"), protocol.CodeUnavailable},
 	} {
 		n.boards.setError(testCase.err)
-		c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"})
-		c.expectError(testCase.code)
+		c.requestRefused(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"}, testCase.code)
 	}
 	n.boards.setError(nil)
 	for _, data := range []any{
@@ -169,8 +161,7 @@ func TestInvalidBoardRequestsAreRefused(t *testing.T) {
 		map[string]any{"window": "all", "limit": "7"}, map[string]any{"window": "all", "cursor": "c"},
 	} {
 		for _, kind := range []string{protocol.TypeBoardWatch, protocol.TypeBoardUnwatch} {
-			c.sendRequest(kind, data)
-			c.expectError(protocol.CodeBadRequest)
+			c.requestRefused(kind, data, protocol.CodeBadRequest)
 		}
 	}
 	if watches := n.boards.countWatches(); watches != 0 {

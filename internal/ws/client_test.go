@@ -49,7 +49,12 @@ var dialer = websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetD
 // dial connects and sends nothing.
 func (n *node) dial() *client {
 	n.Helper()
-	conn, response, err := dialer.Dial(n.url, nil)
+	return n.dialWith(nil)
+}
+
+func (n *node) dialWith(header http.Header) *client {
+	n.Helper()
+	conn, response, err := dialer.Dial(n.url, header)
 	if err != nil {
 		n.Error(err)
 		n.FailNow()
@@ -69,11 +74,18 @@ func (n *node) connectPlayer(player string) *client {
 // connectAndResume connects a player who was disconnected.
 func (n *node) connectAndResume(player string, resume *protocol.Resume) (*client, protocol.Welcome) {
 	n.Helper()
-	c := n.dial()
-	c.sendHello(player, resume)
+	c := n.dialAndGreet(player, resume)
 	var welcome protocol.Welcome
 	c.expectReply(protocol.TypeWelcome).decodeInto(c.T, &welcome)
 	return c, welcome
+}
+
+// dialAndGreet connects and sends a hello.
+func (n *node) dialAndGreet(player string, resume *protocol.Resume) *client {
+	n.Helper()
+	c := n.dial()
+	c.sendHello(player, resume)
+	return c
 }
 
 func (c *client) sendHello(player string, resume *protocol.Resume) {
@@ -160,6 +172,20 @@ func (c *client) readUntilReply() frame {
 	}
 }
 
+// request sends a request and reads its reply.
+func (c *client) request(kind string, data any, reply string) frame {
+	c.Helper()
+	c.sendRequest(kind, data)
+	return c.expectReply(reply)
+}
+
+// requestRefused sends a request and reads the error reply.
+func (c *client) requestRefused(kind string, data any, code protocol.Code) protocol.Error {
+	c.Helper()
+	c.sendRequest(kind, data)
+	return c.expectError(code)
+}
+
 // expectError reads the error reply to the last request.
 func (c *client) expectError(code protocol.Code) protocol.Error {
 	c.Helper()
@@ -179,8 +205,7 @@ func (c *client) checkError(f frame, code protocol.Code) protocol.Error {
 // expectPong sends a ping, which is always answered, and reads the pong.
 func (c *client) expectPong() {
 	c.Helper()
-	c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
-	c.expectReply(protocol.TypePong)
+	c.request(protocol.TypePing, map[string]any{"at": 1}, protocol.TypePong)
 }
 
 // expectClose reads to the end and returns the frames before it. The end must be a

@@ -54,8 +54,7 @@ func TestDrainClosesIdleSessionsImmediately(t *testing.T) {
 	}
 	<-drained
 	for range 20 {
-		c := n.dial()
-		c.sendHello("eve", nil)
+		c := n.dialAndGreet("eve", nil)
 		c.expectClose(1012)
 	}
 }
@@ -97,9 +96,7 @@ func TestDrainWaitsForMatches(t *testing.T) {
 func TestDrainClosesAllWhenContextEnds(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.startDuel("d")
-	playerA.expectFrame(protocol.TypeMatchFound)
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, playerB, _ := n.startFoundDuel("d")
 	endDrain, drained := n.startDrain()
 	playerA.readUntil(protocol.TypeDraining)
 	playerA.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
@@ -129,8 +126,7 @@ func TestDrainClosesArrivingConnections(t *testing.T) {
 		}
 		for i := range 10 {
 			running.Go(func() {
-				c := n.dial()
-				c.sendHello(fmt.Sprint("p", i), nil)
+				c := n.dialAndGreet(fmt.Sprint("p", i), nil)
 				c.expectDrained()
 			})
 		}

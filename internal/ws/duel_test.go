@@ -93,8 +93,7 @@ func TestLeavingMatchForfeitsIt(t *testing.T) {
 	playerA, playerB := n.startDuel("d")
 	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerA.expectFrame(protocol.TypeQuestion)
-	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: matchID})
-	playerA.expectReply(protocol.TypeMatchLeft)
+	playerA.request(protocol.TypeMatchLeave, protocol.MatchLeave{Match: matchID}, protocol.TypeMatchLeft)
 	var over protocol.MatchOver
 	playerA.expectFrame(protocol.TypeMatchOver).decodeInto(t, &over)
 	if over.Reason != "forfeit" || over.Winner != playerB.name {
@@ -116,16 +115,13 @@ func TestMatchSyncReturnsTheState(t *testing.T) {
 	found := playerA.expectFrame(protocol.TypeMatchFound)
 	question := playerA.expectFrame(protocol.TypeQuestion)
 	var state protocol.MatchState
-	playerA.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: found.Match, Seq: 2})
-	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &state)
+	playerA.request(protocol.TypeMatchSync, protocol.Resume{Match: found.Match, Seq: 2}, protocol.TypeMatchState).decodeInto(t, &state)
 	if state.Seq != 2 || state.Phase != "open" || state.Question == nil || state.Question.Question != 0 || state.YourAnswer != nil {
 		t.Errorf("state %+v", state)
 	}
-	playerA.sendRequest(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": 0, "choice": 0})
-	playerA.expectReply(protocol.TypeAnswered)
+	playerA.request(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": 0, "choice": 0}, protocol.TypeAnswered)
 	seen := playerA.expectFrame(protocol.TypeAnswerSeen)
-	playerA.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: found.Match})
-	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &state)
+	playerA.request(protocol.TypeMatchSync, protocol.Resume{Match: found.Match}, protocol.TypeMatchState).decodeInto(t, &state)
 	if state.Seq != 3 || state.YourAnswer == nil || state.YourAnswer.Question != 0 || state.Own.Score != 0 {
 		t.Errorf("state %+v", state)
 	}
@@ -138,8 +134,7 @@ func TestBotPlaysIfNoOpponentJoins(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 1, 300 })
 	c := n.connectPlayer("ada")
-	c.sendRequest(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": 1})
-	c.expectReply(protocol.TypeDuelQueued)
+	c.request(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": 1}, protocol.TypeDuelQueued)
 	var found protocol.MatchFound
 	c.expectFrame(protocol.TypeMatchFound).decodeInto(t, &found)
 	if len(found.Seats) != 2 || found.Seats[0].Bot == found.Seats[1].Bot {

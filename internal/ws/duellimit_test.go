@@ -55,8 +55,7 @@ func TestDuelPlayersAreLimited(t *testing.T) {
 	playerA, playerB := n.startDuel("d")
 	shedder.refusesDuels.Store(true)
 	late := n.connectPlayer("late")
-	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
-	if e := late.expectError(protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
+	if e := late.requestRefused(protocol.TypeDuelJoin, map[string]any{}, protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
 		t.Errorf("%+v", e)
 	}
 	for _, p := range []*player{playerA, playerB} {
@@ -74,14 +73,11 @@ func TestDuelPlayersAreLimited(t *testing.T) {
 	playerB.readUntil(protocol.TypeMatchOver)
 	n.countsPlayers(0)
 	shedder.refusesDuels.Store(false)
-	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
-	late.expectReply(protocol.TypeDuelQueued)
+	late.request(protocol.TypeDuelJoin, map[string]any{}, protocol.TypeDuelQueued)
 	n.countsPlayers(1)
-	late.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
-	late.expectReply(protocol.TypeDuelLeft)
+	late.request(protocol.TypeDuelLeave, protocol.Empty{}, protocol.TypeDuelLeft)
 	n.countsPlayers(0)
-	late.sendRequest(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": -1})
-	late.expectError(protocol.CodeBadRequest)
+	late.requestRefused(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": -1}, protocol.CodeBadRequest)
 	n.countsPlayers(0)
 }
 
@@ -91,12 +87,9 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	t.Parallel()
 	shedder := &fakeShedder{}
 	n := startNode(t, withShedder(shedder))
-	playerA, playerB := n.startDuel("d")
-	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, _, matchID := n.startFoundDuel("d")
 	shedder.refusesHellos.Store(true)
-	c := n.dial()
-	c.sendHello("late", nil)
+	c := n.dialAndGreet("late", nil)
 	if ms := c.expectRetryLater(); ms != 4000 {
 		t.Errorf("retry after %d ms", ms)
 	}
@@ -120,11 +113,9 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
 	n.countsPlayers(1)
 	shedder.refusesDuels.Store(true)
-	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	newer.expectError(protocol.CodeAlreadyQueued)
+	newer.requestRefused(protocol.TypeDuelJoin, protocol.Empty{}, protocol.CodeAlreadyQueued)
 	n.countsPlayers(1)
-	newer.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
-	newer.expectReply(protocol.TypeDuelLeft)
+	newer.request(protocol.TypeDuelLeave, protocol.Empty{}, protocol.TypeDuelLeft)
 	n.countsPlayers(0)
 }
 
@@ -133,8 +124,7 @@ func TestDrainEndsWaitingHellos(t *testing.T) {
 	t.Parallel()
 	shedder := &fakeShedder{fakeDuelLimit: fakeDuelLimit{helloStates: make(chan error)}}
 	n := startNode(t, withShedder(shedder))
-	c := n.dial()
-	c.sendHello("late", nil)
+	c := n.dialAndGreet("late", nil)
 	if err := <-shedder.helloStates; err != nil {
 		t.Error(err)
 	}

@@ -30,8 +30,7 @@ func TestHelloGetsWelcome(t *testing.T) {
 	if welcome != want {
 		t.Errorf("welcome %+v, want %+v", welcome, want)
 	}
-	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")})
-	c.expectError(protocol.CodeBadRequest)
+	c.requestRefused(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")}, protocol.CodeBadRequest)
 	c.expectPong()
 }
 
@@ -122,8 +121,7 @@ func TestSlowHelloIsAnswered(t *testing.T) {
 	n := startNode(t)
 	n.helloTimeout = 300 * time.Millisecond
 	n.identity.ensureMayReturn = make(chan struct{})
-	c := n.dial()
-	c.sendHello("ada", nil)
+	c := n.dialAndGreet("ada", nil)
 	for range 2 { // later connections without a hello are closed
 		n.dial().expectClose(4408)
 	}
@@ -137,8 +135,7 @@ func TestExpiredTokenClosesSession(t *testing.T) {
 	n := startNode(t)
 	c := n.dial()
 	expiresAt := now() + 500
-	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", expiresAt)})
-	c.expectReply(protocol.TypeWelcome)
+	c.request(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", expiresAt)}, protocol.TypeWelcome)
 	c.expectClose(4401)
 	if delayMS := now() - expiresAt; delayMS < 0 {
 		t.Errorf("closed %d ms before the token expired", -delayMS)

@@ -18,9 +18,7 @@ import (
 func TestCloseIdleClosesTheLongestIdleFirst(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.startDuel("d")
-	playerA.expectFrame(protocol.TypeMatchFound)
-	playerB.expectFrame(protocol.TypeMatchFound)
+	n.startFoundDuel("d")
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	for i, name := range []string{"idle", "idler", "d.a", "d.b"} {
 		n.session(name).lastRequest.Add(-idleAfter.Milliseconds() - 1000*int64(i))
@@ -59,15 +57,12 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 		c.MaxConnections = 10
 		c.Limits.IdleCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("idle")
 	})
-	playerA, playerB := n.startDuel("d")
-	playerA.expectFrame(protocol.TypeMatchFound)
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, _, _ := n.startFoundDuel("d")
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	queued := newPlayer(n.connectPlayer("queued"), "queued")
 	queued.joinDuel("own category")
 	watching := n.connectPlayer("watches")
-	watching.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	watching.expectReply(protocol.TypeBoardOK)
+	watching.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}, protocol.TypeBoardOK)
 	seated := n.connectPlayer("seated")
 	n.openArena("host").addSeat("seated")
 	n.ageRequests(2*time.Minute, "idle", "idler", "queued", "watches", "seated", "d.a", "d.b")
@@ -125,9 +120,7 @@ func TestDryRunEvictsNoIdleSession(t *testing.T) {
 func TestPlacesPerAddressShrinkOnFullNode(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections, c.Limits.PerAddress = 20, 8 })
-	playerA, playerB := n.startDuel("d")
-	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, _, matchID := n.startFoundDuel("d")
 	n.connectPlayer("x")
 	n.connectPlayer("y")
 	for i := range 10 {
@@ -141,8 +134,7 @@ func TestPlacesPerAddressShrinkOnFullNode(t *testing.T) {
 	n.eventually("the disconnected sessions have ended", func() bool { return len(n.openSessions()) == 14 })
 	n.connectPlayer("z")
 	n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
-	later := n.dial()
-	later.sendHello("later", nil)
+	later := n.dialAndGreet("later", nil)
 	later.expectRetryLater()
 }
 

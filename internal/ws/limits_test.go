@@ -102,8 +102,7 @@ func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
 	}
 	expectLimited := func() {
 		t.Helper()
-		c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
-		c.expectError(protocol.CodeRateLimited)
+		c.requestRefused(protocol.TypePing, map[string]any{"at": 1}, protocol.CodeRateLimited)
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 	}
 	expectLimited()
@@ -129,13 +128,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	for range 20 {
 		c := n.dial()
 		c.sendHello("eve", nil) // the unread hello must not prevent the close frame
-		frames, reason := c.expectClose(1013)
-		var reported struct {
-			RetryAfterMS int64 `json:"retry_after_ms"`
-		}
-		if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(frames) > 0 {
-			t.Fatalf("reason %q, frames %v before", reason, frames)
-		}
+		c.expectRetryLater()
 	}
 	first.expectPong()
 	first.disconnect()

@@ -27,8 +27,7 @@ func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
 	n := startNode(t, shortDuels, withMatchesPerDay(1, 100))
 	ada, bob := n.connectPlayer("ada"), n.connectPlayer("bob")
 	for _, c := range []*client{ada, bob} {
-		c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-		c.expectReply(protocol.TypeDuelQueued)
+		c.request(protocol.TypeDuelJoin, protocol.Empty{}, protocol.TypeDuelQueued)
 	}
 	ada.readUntil(protocol.TypeMatchFound)
 	ada.disconnect()

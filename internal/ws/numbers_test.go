@@ -43,8 +43,7 @@ func TestNewerConnectionAtOtherNodeTakesOverTicket(t *testing.T) {
 	newer := other.connectPlayer("ada")
 	former.expectClose(4409)
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 0 })
-	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	newer.expectError(protocol.CodeAlreadyQueued)
+	newer.requestRefused(protocol.TypeDuelJoin, protocol.Empty{}, protocol.CodeAlreadyQueued)
 }
 
 // A former connection that does not know of the newer one does not withdraw its ticket
@@ -140,8 +139,7 @@ func TestOlderSessionThatBindsLastIsClosed(t *testing.T) {
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
 		numbers.SessionNumbers, c.SessionNumbers = c.SessionNumbers, numbers
 	})
-	older := n.dial()
-	older.sendHello("ada", nil)
+	older := n.dialAndGreet("ada", nil)
 	<-numbers.firstAssigned
 	newer := n.connectPlayer("ada")
 	close(numbers.proceed)

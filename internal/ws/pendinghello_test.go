@@ -57,9 +57,7 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 func TestFullNodeEvictsPendingHello(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
-	playerA, playerB := n.startDuel("d")
-	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
-	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA, _, matchID := n.startFoundDuel("d")
 	playerA.disconnect()
 	n.eventually("the disconnected session has ended", func() bool { return len(n.openSessions()) == 1 })
 	withoutHello := n.connectSilent("198.51.100.1", reservedShare-1)

@@ -30,8 +30,7 @@ func newPlayer(c *client, name string) *player {
 // joinDuel asks for a duel against any player with the same category.
 func (p *player) joinDuel(category string) {
 	p.Helper()
-	p.sendRequest(protocol.TypeDuelJoin, map[string]any{"category": category, "bot_after_ms": 0})
-	p.expectReply(protocol.TypeDuelQueued)
+	p.request(protocol.TypeDuelJoin, map[string]any{"category": category, "bot_after_ms": 0}, protocol.TypeDuelQueued)
 }
 
 // play handles frames until the match is over, the connection ends, or stop returns
@@ -128,6 +127,15 @@ func (n *node) startDuel(name string) (playerA, playerB *player) {
 	playerA.joinDuel(name)
 	playerB.joinDuel(name)
 	return playerA, playerB
+}
+
+// startFoundDuel starts a duel whose players know of their match.
+func (n *node) startFoundDuel(name string) (playerA, playerB *player, matchID string) {
+	n.Helper()
+	playerA, playerB = n.startDuel(name)
+	matchID = playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerB.expectFrame(protocol.TypeMatchFound)
+	return playerA, playerB, matchID
 }
 
 // checkSameFrames checks that both have seen a whole match, in the same bytes. A

@@ -18,8 +18,7 @@ func TestPanicGetsInternalError(t *testing.T) {
 	n := startNode(t)
 	c := n.connectPlayer("ada")
 	n.arenas.setResult(func(context.Context) error { panic("a secret") })
-	c.sendRequest(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"})
-	if e := c.expectError(protocol.CodeInternal); strings.Contains(e.Message, "secret") {
+	if e := c.requestRefused(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"}, protocol.CodeInternal); strings.Contains(e.Message, "secret") {
 		t.Errorf("message %q", e.Message)
 	}
 	c.expectPong()
@@ -27,8 +26,7 @@ func TestPanicGetsInternalError(t *testing.T) {
 	c.expectFrame(protocol.TypeSettled)
 	n.arenas.setResult(nil)
 	n.arenas.afterReply = func() { panic("after the reply") }
-	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
-	c.expectReply(protocol.TypeArenaJoined)
+	c.request(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"}, protocol.TypeArenaJoined)
 	c.expectPong()
 	if panics := testutil.ToFloat64(n.metrics.panics); panics != 2 {
 		t.Errorf("%v panics counted", panics)
@@ -63,11 +61,9 @@ func TestRequestsFailSoonWhileStoreHangs(t *testing.T) {
 		}
 	}
 	n.arenas.setResult(nil)
-	c.sendRequest(protocol.TypeArenaLock, protocol.ArenaRef{ArenaID: "a_1"})
-	c.expectReply(protocol.TypeArenaOK)
+	c.request(protocol.TypeArenaLock, protocol.ArenaRef{ArenaID: "a_1"}, protocol.TypeArenaOK)
 	n.arenas.setResult(hang)
-	c.sendRequest(protocol.TypeArenaLock, protocol.ArenaRef{ArenaID: "a_1"})
-	c.expectError(protocol.CodeUnavailable)
+	c.requestRefused(protocol.TypeArenaLock, protocol.ArenaRef{ArenaID: "a_1"}, protocol.CodeUnavailable)
 	shortTimeout := n.callTimeout / slowCallDivisor
 	for i, timeout := range timeouts {
 		if isFirst := i == 0 || i == requests; isFirst != (timeout > shortTimeout) || timeout > n.callTimeout {

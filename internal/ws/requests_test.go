@@ -123,17 +123,13 @@ func TestTicketIsAddedAndRemoved(t *testing.T) {
 	c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{}) // without a ticket
 	c.expectReply(protocol.TypeDuelLeft)
 	var queued protocol.DuelQueued
-	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	c.expectReply(protocol.TypeDuelQueued).decodeInto(t, &queued)
+	c.request(protocol.TypeDuelJoin, protocol.Empty{}, protocol.TypeDuelQueued).decodeInto(t, &queued)
 	if queued.Ticket == "" || queued.Waiting != 1 {
 		t.Errorf("queued %+v", queued)
 	}
-	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	c.expectError(protocol.CodeAlreadyQueued)
-	c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
-	c.expectReply(protocol.TypeDuelLeft)
-	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	c.expectReply(protocol.TypeDuelQueued)
+	c.requestRefused(protocol.TypeDuelJoin, protocol.Empty{}, protocol.CodeAlreadyQueued)
+	c.request(protocol.TypeDuelLeave, protocol.Empty{}, protocol.TypeDuelLeft)
+	c.request(protocol.TypeDuelJoin, protocol.Empty{}, protocol.TypeDuelQueued)
 }
 
 // A client that disconnects loses its ticket.
@@ -141,8 +137,7 @@ func TestDisconnectRemovesTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
-	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	c.expectReply(protocol.TypeDuelQueued)
+	c.request(protocol.TypeDuelJoin, protocol.Empty{}, protocol.TypeDuelQueued)
 	c.disconnect()
 	n.eventually("the ticket is withdrawn", func() bool { return n.activity("ada") == lobby.Activity{} })
 	if n.closedCount("gone") != 1 {
@@ -193,14 +188,12 @@ func TestUnreachableStoresAreReported(t *testing.T) {
 		protocol.TypeMatchLeave: protocol.MatchLeave{Match: "m_1"},
 		protocol.TypeAnswer:     map[string]any{"match": "m_1", "question": 0, "choice": 0},
 	} {
-		c.sendRequest(kind, data)
-		if e := c.expectError(protocol.CodeUnavailable); e.RetryAfterMS == 0 || strings.Contains(e.Message, "redis") {
+		if e := c.requestRefused(kind, data, protocol.CodeUnavailable); e.RetryAfterMS == 0 || strings.Contains(e.Message, "redis") {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
 	c.expectPong()
-	late := n.dial()
-	late.sendHello("bob", nil)
+	late := n.dialAndGreet("bob", nil)
 	if _, reason := late.expectClose(1013); reason != retryReason {
 		t.Errorf("reason %q", reason)
 	}

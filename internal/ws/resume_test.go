@@ -153,8 +153,7 @@ func TestResumingForeignMatchIsRefused(t *testing.T) {
 			t.Errorf("playing %+v", welcome.Playing)
 		}
 		c.expectError(protocol.CodeNotInMatch)
-		c.sendRequest(protocol.TypeMatchSync, resume)
-		c.expectError(protocol.CodeNotInMatch)
+		c.requestRefused(protocol.TypeMatchSync, resume, protocol.CodeNotInMatch)
 		c.sendRequest(protocol.TypeAnswer, map[string]any{"match": resume.Match, "question": "x"}) // this error comes before bad_request
 		c.expectError(protocol.CodeNotInMatch)
 		c.expectPong()

@@ -58,8 +58,7 @@ func TestPlayerBannedDuringHelloIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.identity.setRevoked("bea", &identity.BannedError{Reason: "late"}) // only CheckActive returns it
-	c := n.dial()
-	c.sendHello("bea", nil)
+	c := n.dialAndGreet("bea", nil)
 	if frames, _ := c.expectClose(4410); len(frames) > 0 {
 		t.Errorf("%s before the close frame", frames[0].raw)
 	}

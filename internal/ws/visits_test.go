@@ -11,7 +11,6 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/protocol"
 )
@@ -105,14 +104,12 @@ func TestVisitContinuesAfterPanic(t *testing.T) {
 	n, visits := startWithVisitLog(t)
 	c := n.connectPlayer("ada")
 	n.arenas.setResult(func(context.Context) error { panic("a secret") })
-	c.sendRequest(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"})
-	c.expectError(protocol.CodeInternal)
+	c.requestRefused(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"}, protocol.CodeInternal)
 	c.expectPong()
 	n.expectVisits(visits, "+demo/ada 1")
 	c.disconnect()
 	n.expectVisits(visits, "+demo/ada 1", "-demo/ada 1")
-	panicking := n.dial()
-	panicking.sendHello("poison", nil)
+	panicking := n.dialAndGreet("poison", nil)
 	panicking.expectClose(protocol.CloseOverloaded)
 	n.expectVisits(visits, "+demo/ada 1", "-demo/ada 1")
 }
@@ -121,16 +118,13 @@ func TestVisitContinuesAfterPanic(t *testing.T) {
 func TestOnlyGreetedPlayersHaveVisits(t *testing.T) {
 	t.Parallel()
 	n, visits := startWithVisitLog(t)
-	host := n.dial()
-	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "h", now()+1e6)})
-	host.expectReply(protocol.TypeWelcome)
+	host, _ := n.connectHost("h")
 	refused := n.dial()
 	refused.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"})
 	refused.expectClose(protocol.CloseUnauthorized)
 	n.dial().disconnect()
 	verified := n.dial()
-	verified.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken("ada") + "/pi:1fffbj"})
-	verified.expectReply(protocol.TypeWelcome)
+	verified.request(protocol.TypeHello, protocol.Hello{Token: playerToken("ada") + "/pi:1fffbj"}, protocol.TypeWelcome)
 	n.expectVisits(visits, "+demo/ada 1 1fffbj")
 	host.disconnect()
 	verified.disconnect()
@@ -190,9 +184,7 @@ func TestVisitsOfShortSessionsEnd(t *testing.T) {
 func TestDrainEndsVisits(t *testing.T) {
 	t.Parallel()
 	n, visits := startWithVisitLog(t)
-	playerA, playerB := n.startDuel("d")
-	playerA.expectFrame(protocol.TypeMatchFound)
-	playerB.expectFrame(protocol.TypeMatchFound)
+	n.startFoundDuel("d")
 	for i := range 10 {
 		n.connectPlayer(fmt.Sprint("p", i))
 	}

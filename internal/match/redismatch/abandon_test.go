@@ -11,8 +11,7 @@ import (
 // node, except the step that abandons it.
 func TestWritesAgainstLowerVersionAreRefused(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob")
 		attempt := m.firstAttempt(open, "p_ada", 10)
 		attempt.Seen.Version = 1000
 		seal := m.step(open, match.PhaseSealed, 0)
@@ -55,8 +54,7 @@ func TestWritesAgainstLowerVersionAreRefused(t *testing.T) {
 // past it.
 func TestWritesOfNodeWithLostWriteAreRefused(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve")
 		by := func(attempt match.Attempt, node string, written int64) match.Attempt {
 			attempt.Seen = match.Seen{Version: attempt.Seen.Version, Node: node, Written: written}
 			return attempt
@@ -98,8 +96,7 @@ func TestWritesOfNodeWithLostWriteAreRefused(t *testing.T) {
 // A first right answer is a write of its node, too.
 func TestFirstRightAnswerIsWriteOfItsNode(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob")
 		before := m.client.HGetAll(m.Context(), m.keys.match()).Val()
 		attempt := m.firstAttempt(open, "p_ada", 10)
 		attempt.Seen.Node = "n_1"
@@ -206,9 +203,7 @@ func TestTombstonedIDIsNotReused(t *testing.T) {
 		tombstone(m.plan.ID, true)
 		m.client.Del(m.Context(), m.keys.tombstone())
 		m.checkPending(true)
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
-			m.Fatal(err)
-		}
+		m.markSettled()
 		create(m.plan.ID, false)
 
 		other := newPlan().ID

@@ -163,22 +163,6 @@ func TestOneAnswerPerPlayerIsAccepted(t *testing.T) {
 	})
 }
 
-// Record runs as a script on the shared pipeline, because it is as frequent as
-// answers.
-func TestRecordRunsOnScripter(t *testing.T) {
-	runOnEachRedis(t, func(m *testMatch) {
-		attempt := m.attempt(m.applyStep(match.PhaseOpen, 0), "p_ada", 10)
-		m.commit(attempt, match.VerdictAccepted)
-		shared := New(nil, m.client)
-		if record, found, err := shared.Record(m.Context(), m.plan.ID, "p_ada", 0); err != nil || !found || !reflect.DeepEqual(record, attempt.Record) {
-			m.Errorf("%+v, %v, %v", record, found, err)
-		}
-		if record, found, err := shared.Record(m.Context(), m.plan.ID, "p_bob", 0); err != nil || found {
-			m.Errorf("%+v, %v", record, err)
-		}
-	})
-}
-
 // An answer to a question of a duel returns the totals, and the last one also the records of
 // both players, as a read would.
 func TestLastAnswerOfADuelReturnsAllRecords(t *testing.T) {

@@ -25,6 +25,10 @@ func runArenaOnEachRedis(t *testing.T, mode match.Mode, f func(m *testMatch)) {
 	})
 }
 
+func runNamedArenaOnEachRedis(t *testing.T, name string, mode match.Mode, f func(m *testMatch)) {
+	t.Run(name, func(t *testing.T) { runArenaOnEachRedis(t, mode, f) })
+}
+
 func arenaPlan(mode match.Mode) *match.Plan {
 	plan := newPlan()
 	plan.Mode, plan.Seats, plan.StartsAt, plan.Rated = mode, nil, 0, false
@@ -86,9 +90,10 @@ func (m *testMatch) addSeats(players ...string) {
 	}
 }
 
-// startArena moves an arena from its lobby to its open question 0.
-func (m *testMatch) startArena() match.State {
+// startArena moves an arena with these players from its lobby to its open question 0.
+func (m *testMatch) startArena(players ...string) match.State {
 	m.Helper()
+	m.addSeats(players...)
 	m.applyStep(match.PhaseStarting, -1)
 	m.applyStep(match.PhaseCountdown, -1)
 	return m.applyStep(match.PhaseOpen, 0)

@@ -12,9 +12,7 @@ import (
 func TestFirstRightAnswerSealsQuestion(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
-		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_1", AfterSeq: -1}); err != nil {
-			m.Fatal(err)
-		}
+		m.addReadingNode("n_1")
 		open := m.startArena()
 		m.commit(wrongAnswer(m.attempt(open, "p_cyd", 100)), match.VerdictAccepted)
 		attempt := m.firstAttempt(open, "p_ada", 1000)
@@ -114,8 +112,7 @@ func TestClosedBuzzerQuestionStaysClosed(t *testing.T) {
 // A wrong answer locks its player out, and the team for a while.
 func TestWrongBuzzerAnswerLocksOutPlayerAndTeam(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd", "p_dan")
 		wrongAttempt := inTeam(red, wrongAnswer(m.attempt(open, "p_ada", 10)))
 		wrongAttempt.LockoutMS = 60_000
 		for range 2 { // the client library may repeat it
@@ -153,12 +150,9 @@ func TestLastMillisecondOfLockoutAllowsAnswer(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 100
 		players := playerIDs(m.plan.Arena.MaxPlayers)
-		m.addSeats(players...)
-		open := m.startArena()
+		open := m.startArena(players...)
 		for _, player := range players {
-			if err := m.client.Set(m.Context(), m.keys.lockout(0, "red"), "another", time.Millisecond).Err(); err != nil {
-				m.Fatal(err)
-			}
+			m.must(m.client.Set(m.Context(), m.keys.lockout(0, "red"), "another", time.Millisecond).Err())
 			attempt := inTeam(red, wrongAnswer(m.attempt(open, player, 20)))
 			attempt.LockoutMS = 60_000
 			if out, err := m.Commit(m.Context(), attempt); err != nil || out.Verdict == match.VerdictLockedOut && out.RetryMS <= 0 {
@@ -171,8 +165,7 @@ func TestLastMillisecondOfLockoutAllowsAnswer(t *testing.T) {
 // A lockout ends with its question.
 func TestLockoutEndsWithQuestion(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		wrongAttempt := inTeam(red, wrongAnswer(m.attempt(m.startArena(), "p_ada", 10)))
+		wrongAttempt := inTeam(red, wrongAnswer(m.attempt(m.startArena("p_ada", "p_bob"), "p_ada", 10)))
 		wrongAttempt.LockoutMS = 60_000
 		m.commit(wrongAttempt, match.VerdictAccepted)
 		attempt := m.firstAttempt(m.openNextQuestion(), "p_bob", 10)
@@ -183,8 +176,7 @@ func TestLockoutEndsWithQuestion(t *testing.T) {
 
 func TestQuestionIsDueAfterAllWrongAnswers(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd")
 		m.commit(wrongAnswer(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
 		m.removePlace("p_ada", arena.VerdictLeft) // the question does not wait for players who have answered
 		if view := m.read(); view.Alive != 3 || m.indexedDueAt() != open.DueAt {

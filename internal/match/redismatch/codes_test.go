@@ -32,9 +32,7 @@ func TestClaimedCodeIsFreeAnHourAfterRetirement(t *testing.T) {
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl < 24*time.Hour {
 			m.Errorf("claimed for %v", ttl)
 		}
-		if err := m.RetireCode(m.Context(), game, "123456"); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.RetireCode(m.Context(), game, "123456"))
 		find(game, "123456", "m_one")
 		claim("123456", "m_two", false)
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl > time.Hour || ttl < 50*time.Minute {

@@ -3,6 +3,7 @@ package redismatch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -15,9 +16,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// delayed is a fate of a write: the command reaches Redis, but only after its sender
-// has seen the connection break. The other fates are delivered, unsent and lostReply.
-const delayed = severed + 1
+// Fates of a write.
+const (
+	delivered int32 = iota
+	unsent          // the connection breaks before the command is sent
+	lostReply       // the connection breaks after the server has executed the command
+	delayed         // the command reaches Redis after its sender has seen the connection break
+)
+
+var errSevered = errors.New("severed")
 
 // delayedConnections are connections to Redis that can lose or delay any write. The
 // function fate decides what happens to each write.
@@ -25,6 +32,7 @@ type delayedConnections struct {
 	fate   func(written []byte) int32
 	onLoss func()       // called at every loss before the sender notices it; may be nil
 	losses atomic.Int64 // number of losses
+	isDown atomic.Bool  // nothing can be written
 
 	mu            sync.Mutex
 	delayedWrites []func() // delayed writes
@@ -66,8 +74,13 @@ func (r *delayedConnections) client(t *testing.T, product redis.UniversalClient)
 	return other
 }
 
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
 func (r *delayedConnections) dialer(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if r.isDown.Load() {
+			return nil, errSevered
+		}
 		conn, err := dial(ctx, network, addr)
 		return &delayedConn{Conn: conn, connections: r}, err
 	}
@@ -97,6 +110,9 @@ type delayedConn struct {
 }
 
 func (c *delayedConn) Write(b []byte) (int, error) {
+	if c.connections.isDown.Load() {
+		return 0, errSevered
+	}
 	fate := c.connections.fate(b)
 	if fate == delivered {
 		return c.Conn.Write(b)

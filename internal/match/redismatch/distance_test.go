@@ -10,10 +10,7 @@ import (
 // A player of a race learns the distance to the next higher score, also with no points.
 func TestDistanceToTheNextScoreOfARace(t *testing.T) {
 	runArenaOnEachRedis(t, match.Race, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve")
-		m.applyStep(match.PhaseStarting, -1)
-		m.applyStep(match.PhaseCountdown, -1)
-		open := m.applyStep(match.PhaseOpen, 0)
+		open := m.startArena("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve")
 		for player, points := range map[string]int64{"p_ada": 180, "p_bob": 150, "p_cyd": 150, "p_dan": 0} {
 			attempt := m.attempt(open, player, 100)
 			attempt.Record.Points, attempt.Record.Correct = points, points > 0

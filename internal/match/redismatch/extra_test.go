@@ -81,21 +81,19 @@ func TestExtraTimeIsLimited(t *testing.T) {
 // An answer is accepted up to the close of its own player.
 func TestStoreComparesAnswersWithTheOwnClose(t *testing.T) {
 	for _, mode := range []match.Mode{match.Race, match.Survival} {
-		t.Run(string(mode), func(t *testing.T) {
-			runArenaOnEachRedis(t, mode, func(m *testMatch) {
-				for i := range 8 {
-					m.addSeats(fmt.Sprint("p_", i))
-				}
-				open := m.startArena()
-				limit := open.ClosesAt - open.OpensAt
-				for i, percent := range []int64{0, 25, 50, 100} {
-					extra := limit * percent / 100
-					late, inTime := m.attempt(open, fmt.Sprint("p_", 2*i), limit+extra+1), m.attempt(open, fmt.Sprint("p_", 2*i+1), limit+extra)
-					late.ExtraMS, inTime.ExtraMS = extra, extra
-					m.commit(late, match.VerdictLate)
-					m.commit(inTime, match.VerdictAccepted)
-				}
-			})
+		runNamedArenaOnEachRedis(t, string(mode), mode, func(m *testMatch) {
+			for i := range 8 {
+				m.addSeats(fmt.Sprint("p_", i))
+			}
+			open := m.startArena()
+			limit := open.ClosesAt - open.OpensAt
+			for i, percent := range []int64{0, 25, 50, 100} {
+				extra := limit * percent / 100
+				late, inTime := m.attempt(open, fmt.Sprint("p_", 2*i), limit+extra+1), m.attempt(open, fmt.Sprint("p_", 2*i+1), limit+extra)
+				late.ExtraMS, inTime.ExtraMS = extra, extra
+				m.commit(late, match.VerdictLate)
+				m.commit(inTime, match.VerdictAccepted)
+			}
 		})
 	}
 }

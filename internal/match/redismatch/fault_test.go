@@ -14,7 +14,12 @@ import (
 // nodeLosingWrite returns a node that loses its first write of a command.
 func (m *testMatch) nodeLosingWrite(command string, fate int32) node {
 	m.Helper()
-	connections := &delayedConnections{fate: loseFirst(command, fate)}
+	return m.nodeWithFates(loseFirst(command, fate))
+}
+
+func (m *testMatch) nodeWithFates(fate func(written []byte) int32) node {
+	m.Helper()
+	connections := &delayedConnections{fate: fate}
 	client := connections.client(m.T, m.client)
 	return node{New(client, uncachedScripter{client}), connections}
 }
@@ -45,25 +50,23 @@ func (m *testMatch) checkOneLossWithoutLaterEffect(n node) {
 // it reaches Redis too late. Each script is applied once.
 func TestScriptRepeatedAfterLossIsAppliedOnce(t *testing.T) {
 	for name, fate := range map[string]int32{"not sent": unsent, "reply lost": lostReply, "delayed": delayed} {
-		t.Run(name, func(t *testing.T) {
-			runOnEachRedis(t, func(m *testMatch) {
-				n := m.nodeLosingWrite("eval", fate)
-				step := m.step(m.read().State, match.PhaseOpen, 0)
-				if result, err := n.Step(m.Context(), step); err != nil || !reflect.DeepEqual(result, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
-					m.Errorf("%+v, %v", result, err)
-				}
-				m.checkOneLossWithoutLaterEffect(n)
+		runNamedOnEachRedis(t, name, func(m *testMatch) {
+			n := m.nodeLosingWrite("eval", fate)
+			step := m.step(m.read().State, match.PhaseOpen, 0)
+			if result, err := n.Step(m.Context(), step); err != nil || !reflect.DeepEqual(result, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
+				m.Errorf("%+v, %v", result, err)
+			}
+			m.checkOneLossWithoutLaterEffect(n)
 
-				n = m.nodeLosingWrite("eval", fate)
-				attempt := m.attempt(m.read().State, "p_ada", 10)
-				if outcome, err := n.Commit(m.Context(), attempt); err != nil || outcome.Verdict != match.VerdictAccepted || outcome.Answered != 1 || !reflect.DeepEqual(outcome.Record, attempt.Record) {
-					m.Errorf("%+v, %v", outcome, err)
-				}
-				m.checkOneLossWithoutLaterEffect(n)
-				if view := m.read(); view.Seq != 3 || view.Version != 3 || view.Totals["p_ada"].Score != 190 {
-					m.Errorf("%+v", view)
-				}
-			})
+			n = m.nodeLosingWrite("eval", fate)
+			attempt := m.attempt(m.read().State, "p_ada", 10)
+			if outcome, err := n.Commit(m.Context(), attempt); err != nil || outcome.Verdict != match.VerdictAccepted || outcome.Answered != 1 || !reflect.DeepEqual(outcome.Record, attempt.Record) {
+				m.Errorf("%+v, %v", outcome, err)
+			}
+			m.checkOneLossWithoutLaterEffect(n)
+			if view := m.read(); view.Seq != 3 || view.Version != 3 || view.Totals["p_ada"].Score != 190 {
+				m.Errorf("%+v", view)
+			}
 		})
 	}
 }
@@ -103,21 +106,18 @@ func TestLostSealAndFirstAnswerAgree(t *testing.T) {
 		fate int32
 		want match.Verdict
 	}{"not sent": {unsent, match.VerdictAccepted}, "reply lost": {lostReply, match.VerdictLate}, "delayed": {delayed, match.VerdictAccepted}} {
-		t.Run(name, func(t *testing.T) {
-			runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-				m.addSeats("p_ada", "p_bob")
-				open := m.startArena()
-				n := m.nodeLosingWrite("eval", test.fate)
-				n.connections.onLoss = func() { m.commitIfFirst(m.firstAttempt(open, "p_ada", 10), test.want) }
-				seal := m.step(open, match.PhaseSealed, 0)
-				seal.NewState.CloseReason, seal.Pushes = "timeout", nil
-				result, err := n.Step(m.Context(), seal)
-				answerIsFirst := test.want == match.VerdictAccepted
-				if view := m.read(); err != nil || result.Applied == answerIsFirst || (view.First != nil) != answerIsFirst || view.Phase != match.PhaseSealed {
-					m.Errorf("%+v, %v, %+v", result, err, view.State)
-				}
-				m.checkOneLossWithoutLaterEffect(n)
-			})
+		runNamedArenaOnEachRedis(t, name, match.Buzzer, func(m *testMatch) {
+			open := m.startArena("p_ada", "p_bob")
+			n := m.nodeLosingWrite("eval", test.fate)
+			n.connections.onLoss = func() { m.commitIfFirst(m.firstAttempt(open, "p_ada", 10), test.want) }
+			seal := m.step(open, match.PhaseSealed, 0)
+			seal.NewState.CloseReason, seal.Pushes = "timeout", nil
+			result, err := n.Step(m.Context(), seal)
+			answerIsFirst := test.want == match.VerdictAccepted
+			if view := m.read(); err != nil || result.Applied == answerIsFirst || (view.First != nil) != answerIsFirst || view.Phase != match.PhaseSealed {
+				m.Errorf("%+v, %v, %+v", result, err, view.State)
+			}
+			m.checkOneLossWithoutLaterEffect(n)
 		})
 	}
 }
@@ -141,18 +141,15 @@ func TestDelayedExecChangesNothing(t *testing.T) {
 		"the next question is open": {func(m *testMatch, _ match.State) { m.openNextQuestion() }, match.VerdictLate},
 		"the match is over":         {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOver, 0) }, match.VerdictLate},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-				m.addSeats("p_ada", "p_bob")
-				open := m.startArena()
-				n := m.nodeLosingWrite("exec", delayed)
-				n.connections.onLoss = func() { test.beforeRetry(m, open) }
-				out, err := n.CommitIfFirst(m.Context(), m.firstAttempt(open, "p_ada", 20))
-				if err != nil || out.Verdict != test.want {
-					m.Errorf("%+v, %v", out, err)
-				}
-				m.checkOneLossWithoutLaterEffect(n)
-			})
+		runNamedArenaOnEachRedis(t, name, match.Buzzer, func(m *testMatch) {
+			open := m.startArena("p_ada", "p_bob")
+			n := m.nodeLosingWrite("exec", delayed)
+			n.connections.onLoss = func() { test.beforeRetry(m, open) }
+			out, err := n.CommitIfFirst(m.Context(), m.firstAttempt(open, "p_ada", 20))
+			if err != nil || out.Verdict != test.want {
+				m.Errorf("%+v, %v", out, err)
+			}
+			m.checkOneLossWithoutLaterEffect(n)
 		})
 	}
 }

@@ -14,9 +14,7 @@ func TestDeadlineMovesOnlyWhileMatchWaitsForHost(t *testing.T) {
 			m.Helper()
 			before := m.read()
 			newDeadline += 1000
-			if err := m.PostponeHostDeadline(m.Context(), m.plan.ID, newDeadline); err != nil {
-				m.Fatal(err)
-			}
+			m.must(m.PostponeHostDeadline(m.Context(), m.plan.ID, newDeadline))
 			want := before.DueAt
 			if moves {
 				want = newDeadline
@@ -29,17 +27,13 @@ func TestDeadlineMovesOnlyWhileMatchWaitsForHost(t *testing.T) {
 			m.applyStep(match.PhaseSealed, question)
 			step := m.step(m.read().State, match.PhaseRevealed, question)
 			step.NewState.Alive = alive
-			if _, err := m.Step(m.Context(), step); err != nil {
-				m.Fatal(err)
-			}
+			m.apply(step)
 		}
 		m.addSeats("p_ada", "p_bob")
 		checkPostponed("lobby", false)
 		step := m.step(m.read().State, match.PhaseCountdown, -1)
 		step.NewState.HostPaced = true
-		if _, err := m.Step(m.Context(), step); err != nil {
-			m.Fatal(err)
-		}
+		m.apply(step)
 		checkPostponed("countdown", true)
 		if err := m.PostponeHostDeadline(m.Context(), m.plan.ID, newDeadline-1); err != nil || m.indexedDueAt() != newDeadline {
 			m.Errorf("moved back to %d, %v", m.indexedDueAt(), err)

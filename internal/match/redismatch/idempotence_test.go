@@ -81,9 +81,7 @@ func (m *testMatch) checkArena() {
 	m.Helper()
 	m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
 	m.removePlace("p_dan", arena.VerdictOut)
-	if err := m.LockLobby(m.Context(), m.plan.ID); err != nil {
-		m.Fatal(err)
-	}
+	m.must(m.LockLobby(m.Context(), m.plan.ID))
 	open := m.startArena()
 	m.commit(inTeam(red, m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
 	m.removePlace("p_bob", arena.VerdictLeft)
@@ -95,9 +93,7 @@ func (m *testMatch) checkArena() {
 	m.applyStep(match.PhaseOver, 0)
 	m.checkLog()
 	for range 2 {
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}); err != nil {
-			m.Error(err)
-		}
+		m.must(m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}))
 	}
 	if view := m.read(); view.Phase != match.PhaseSettled {
 		m.Errorf("%+v", view.State)

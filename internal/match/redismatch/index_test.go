@@ -29,9 +29,7 @@ func TestListDueFindsMatchesAfterTheirDeadline(t *testing.T) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		checkListed(open.DueAt, false)
 		checkListed(open.DueAt+1, true)
-		if err := m.RemoveIndexEntries(m.Context(), m.plan.ID); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.RemoveIndexEntries(m.Context(), m.plan.ID))
 		checkListed(open.DueAt+1, false)
 		if progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(progress) != 0 {
 			m.Errorf("removed from the index, but the progress is %v, %v", progress, err)
@@ -44,9 +42,7 @@ func TestReadProgressReadsManyPartitions(t *testing.T) {
 		ids := []string{"m_none", m.plan.ID}
 		for range 20 { // in many partitions
 			other := newPlan()
-			if _, err := m.Create(m.Context(), newDuel(other)); err != nil {
-				m.Fatal(err)
-			}
+			m.createDuel(other)
 			ids = append(ids, other.ID)
 		}
 		m.applyStep(match.PhaseOpen, 0)
@@ -70,9 +66,7 @@ func TestReadResultsObeysLimit(t *testing.T) {
 		var settled []match.Result
 		for range 10 {
 			m.plan = newPlan()
-			if _, err := m.Create(m.Context(), newDuel(m.plan)); err != nil {
-				m.Fatal(err)
-			}
+			m.createDuel(m.plan)
 			m.applyStep(match.PhaseOver, 0)
 			settled = append(settled, match.Result{Match: m.plan.ID})
 		}
@@ -91,16 +85,12 @@ func TestReadResultsObeysLimit(t *testing.T) {
 func TestReadResultsReturnsDamagedResults(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		m.applyStep(match.PhaseOver, 0)
-		if err := m.client.HSet(m.Context(), m.keys.result(), m.plan.ID, "{damaged").Err(); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.client.HSet(m.Context(), m.keys.result(), m.plan.ID, "{damaged").Err())
 		results := slices.DeleteFunc(m.pendingResults(1000), func(result match.Result) bool { return result.Match != m.plan.ID })
 		if len(results) != 1 || results[0].Undecodable != "{damaged" || results[0].Game != m.plan.Game || results[0].IsComplete() {
 			m.Errorf("read %+v", results)
 		}
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
-			m.Error(err)
-		}
+		m.markSettled()
 		m.checkPending(false)
 	})
 }
@@ -131,9 +121,7 @@ func TestEveryKeyExpires(t *testing.T) {
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl == -1)
 		})
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
-			m.Fatal(err)
-		}
+		m.markSettled()
 		checkTTLs("settled", 48*time.Hour)
 		m.releaseAnswers()
 		checkTTLs("released", 360*time.Second)
@@ -165,9 +153,7 @@ func TestSeenQuestionsAreRemembered(t *testing.T) {
 		m.wantSeen("demo", []string{ada, bob}, "q_1 q_2 q_3")
 		m.wantSeen("demo", []string{"nobody" + ada}, "")
 		m.wantSeen("other", []string{ada}, "")
-		if err := m.ForgetSeen(m.Context(), "demo", bob); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.ForgetSeen(m.Context(), "demo", bob))
 		m.wantSeen("demo", []string{bob}, "")
 	})
 }
@@ -200,9 +186,7 @@ func TestNewestSeenQuestionsAreKept(t *testing.T) {
 
 func (m *testMatch) addSeen(players []string, questions ...string) {
 	m.Helper()
-	if err := m.AddSeen(m.Context(), "demo", players, questions); err != nil {
-		m.Fatal(err)
-	}
+	m.must(m.AddSeen(m.Context(), "demo", players, questions))
 }
 
 // wantSeen checks which of some questions the players have seen. Some are parts of others.
@@ -246,9 +230,7 @@ func TestCountedResultIsStoredWithMatch(t *testing.T) {
 		ratings := map[string]int{"p_ada": 1533, "p_bob": 1533}
 		for _, call := range []struct{ counts, wantCounted bool }{{false, false}, {true, true}, {false, true}} {
 			result.CountsForLeaderboards = call.counts
-			if err := m.MarkSettled(m.Context(), []match.Result{result}); err != nil {
-				m.Fatal(err)
-			}
+			m.must(m.MarkSettled(m.Context(), []match.Result{result}))
 			if view := m.read(); view.Counted != call.wantCounted || view.Counted && !maps.Equal(view.Ratings, ratings) {
 				m.Errorf("%+v: %+v", call, view.State)
 			}

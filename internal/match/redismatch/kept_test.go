@@ -3,8 +3,6 @@ package redismatch
 import (
 	"testing"
 	"time"
-
-	"laststand/internal/match"
 )
 
 // The result of a settled match can be offered to the ledger again for some minutes, as often as
@@ -31,9 +29,7 @@ func TestSettledResultsAreOfferedAgain(t *testing.T) {
 					m.Errorf("the result is %+v, %v", result, err)
 				}
 			}
-			if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
-				m.Fatal(err)
-			}
+			m.markSettled()
 		}
 		m.client.Del(m.Context(), m.keys.kept())
 		m.offerAgain()

@@ -60,9 +60,7 @@ func TestStepReplacesNoAnswer(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		accepted := m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
-		if err := m.client.HSet(m.Context(), m.keys.match(), "version", open.Version).Err(); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.client.HSet(m.Context(), m.keys.match(), "version", open.Version).Err())
 		if result, err := m.Step(m.Context(), m.stepWithAnswer(open, open.Version)); err != nil || result.Applied {
 			m.Errorf("%+v, %v", result, err)
 		}

@@ -42,24 +42,10 @@ func TestLateSeatInEveryPhase(t *testing.T) {
 		}
 		m.removePlace("p_fay", arena.VerdictLeft)
 		late("p_fay", arena.VerdictStarted)
-		if err := m.LockLobby(m.Context(), m.plan.ID); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.LockLobby(m.Context(), m.plan.ID))
 		late("p_gus", arena.VerdictLocked)
 		m.applyStep(match.PhaseOver, 0)
 		late("p_gus", arena.VerdictGone)
 		m.checkLog()
-	})
-}
-
-// The rank of a player who has left a race can be read.
-func TestLeaverOfRaceCanBeRead(t *testing.T) {
-	runArenaOnEachRedis(t, match.Race, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		m.startArena()
-		m.removePlace("p_ada", arena.VerdictLeft)
-		if view := m.read(); view.Ranks["p_ada"] != 2 || view.Ranks["p_bob"] != 1 || len(view.Gaps) != 0 {
-			m.Errorf("ranks %v, gaps %v", view.Ranks, view.Gaps)
-		}
 	})
 }

@@ -52,17 +52,14 @@ func TestLargeMatchListsBestPlayers(t *testing.T) {
 		checkBestTwo("p_0008", "p_0007")
 		ending := m.step(revealed, match.PhaseOpen, 1)
 		ending.NewState.EndReason = match.ReasonClosed
-		if _, err := m.Step(m.Context(), ending); err != nil {
-			m.Fatal(err)
-		}
+		m.apply(ending)
 		checkBestTwo("p_0008", "p_0007")
 	})
 }
 
 func TestSmallMatchListsAllPlayers(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats(playerIDs(50)...)
-		open := m.startArena()
+		open := m.startArena(playerIDs(50)...)
 		m.commitIfFirst(m.firstAttempt(open, "p_0042", 10), match.VerdictAccepted)
 		if got := m.listedPlayers(); len(got) != 50 || got[0] != "p_0042" {
 			m.Errorf("%v", got)
@@ -77,8 +74,7 @@ func TestSmallMatchListsAllPlayers(t *testing.T) {
 // Equal players share a rank. A player without a seat has none.
 func TestEqualPlayersShareRank(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd", "p_dan")
 		m.commit(m.attempt(open, "p_cyd", 10), match.VerdictAccepted)
 		m.commit(m.attempt(open, "p_ada", 20), match.VerdictAccepted)
 		m.commit(m.attempt(open, "p_bob", 20), match.VerdictAccepted)
@@ -95,16 +91,13 @@ func TestEqualPlayersShareRank(t *testing.T) {
 // The scores of a reveal are kept until the next one.
 func TestScoresOfRevealAreStored(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		if open := m.startArena(); m.read().Scores != nil {
+		if open := m.startArena("p_ada", "p_bob"); m.read().Scores != nil {
 			m.Errorf("%s at %+v", m.read().Scores, open)
 		}
 		m.applyStep(match.PhaseSealed, 0)
 		reveal := m.step(m.read().State, match.PhaseRevealed, 0)
 		reveal.Scores = []byte(`[{"player":"p_ada"}]`)
-		if _, err := m.Step(m.Context(), reveal); err != nil {
-			m.Fatal(err)
-		}
+		m.apply(reveal)
 		for range 2 {
 			if got := string(m.read().Scores); got != `[{"player":"p_ada"}]` {
 				m.Errorf("%s", got)

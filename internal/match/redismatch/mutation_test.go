@@ -58,8 +58,7 @@ func TestRaceMutantsAreDetected(t *testing.T) {
 	t.Parallel()
 	checkMutantsAreDetected(t, raceMutants, func(m *testMatch) bool {
 		m = m.newMatch(arenaPlan(match.Buzzer), lobbyState())
-		m.addSeats(playerIDs(rivalCount)...)
-		return isLinearizable(&m.newRaceHistory(m.startArena(), []node{{Store: m.Store}}).history, questionModel{})
+		return isLinearizable(&m.newRaceHistory(m.startArena(playerIDs(rivalCount)...), []node{{Store: m.Store}}).history, questionModel{})
 	})
 }
 

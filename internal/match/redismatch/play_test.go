@@ -41,6 +41,11 @@ func runOnEachRedis(t *testing.T, f func(m *testMatch)) {
 	})
 }
 
+// runNamedOnEachRedis runs a part of a test on every kind of Redis.
+func runNamedOnEachRedis(t *testing.T, name string, f func(m *testMatch)) {
+	t.Run(name, func(t *testing.T) { runOnEachRedis(t, f) })
+}
+
 // newTestMatch creates a match.
 func newTestMatch(t *testing.T, client redis.UniversalClient, plan *match.Plan, first match.State) *testMatch {
 	t.Helper()
@@ -112,13 +117,13 @@ func newPlan() *match.Plan {
 	return plan
 }
 
-// foundPush returns the first push of a duel; nil for an arena, which gets its first push
-// when it starts.
 // newDuel is a duel in its first state.
 func newDuel(plan *match.Plan) match.NewMatch {
 	return match.NewMatch{Plan: plan, State: duelState(), Found: foundPush(plan)}
 }
 
+// foundPush returns the first push of a duel; nil for an arena, which gets its first push
+// when it starts.
 func foundPush(plan *match.Plan) *protocol.NumberedPush {
 	if plan.Arena != nil {
 		return nil
@@ -127,15 +132,33 @@ func foundPush(plan *match.Plan) *protocol.NumberedPush {
 	return &push
 }
 
+func (m *testMatch) createDuel(plan *match.Plan) {
+	m.Helper()
+	_, err := m.Create(m.Context(), newDuel(plan))
+	m.must(err)
+}
+
+// must ends the test if there is an error.
+func (m *testMatch) must(err error) {
+	m.Helper()
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
+// markSettled marks the match settled.
+func (m *testMatch) markSettled() {
+	m.Helper()
+	m.must(m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}))
+}
+
 // read reads the match with both players, the listed players and all frames.
 func (m *testMatch) read() match.View {
 	m.Helper()
 	view, err := m.Read(m.Context(), match.ReadQuery{
 		Match: m.plan.ID, Players: []string{"p_ada", "p_bob"}, WantListed: m.plan.Arena != nil, WantRanks: m.plan.Arena != nil,
 	})
-	if err != nil {
-		m.Fatal(err)
-	}
+	m.must(err)
 	return view
 }
 
@@ -168,11 +191,18 @@ func (m *testMatch) step(from match.State, to match.Phase, question int) match.S
 // applyStep applies a step that must succeed.
 func (m *testMatch) applyStep(to match.Phase, question int) match.State {
 	m.Helper()
-	done, err := m.Step(m.Context(), m.step(m.read().State, to, question))
-	if err != nil || !done.Applied {
-		m.Fatalf("to %s of %d: %+v, %v", to, question, done, err)
-	}
+	m.apply(m.step(m.read().State, to, question))
 	return m.read().State
+}
+
+// apply applies a given step that must succeed.
+func (m *testMatch) apply(step match.Step) match.StepResult {
+	m.Helper()
+	result, err := m.Step(m.Context(), step)
+	if err != nil || !result.Applied {
+		m.Fatalf("%s: %+v, %v", step.ID, result, err)
+	}
+	return result
 }
 
 // attempt returns a right answer to the open question, this many ms after its

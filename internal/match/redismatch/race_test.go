@@ -15,8 +15,7 @@ import (
 func TestOneOfConcurrentRightAnswersIsFirst(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		players := playerIDs(100)
-		m.addSeats(players...)
-		open := m.startArena()
+		open := m.startArena(players...)
 		for range 3 {
 			before := m.read().Version
 			attempts := make([]match.Attempt, len(players))
@@ -77,8 +76,7 @@ func (m *testMatch) requireOneFirst(attempts []match.Attempt, outcomes []match.O
 // Fifty devices of one player race. One wins, and the others get its record.
 func TestOnePlayersConcurrentAnswersCountOnce(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada")
-		open := m.startArena()
+		open := m.startArena("p_ada")
 		attempts := make([]match.Attempt, 50)
 		for i := range attempts {
 			attempts[i] = m.firstAttempt(open, "p_ada", int64(i))
@@ -101,8 +99,7 @@ func TestOnePlayersConcurrentAnswersCountOnce(t *testing.T) {
 func TestWrongAnswersDoNotDelayFirstRightAnswer(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		players := playerIDs(60)
-		m.addSeats(players...)
-		open := m.startArena()
+		open := m.startArena(players...)
 		outcomes := make([]match.Outcome, len(players))
 		attempts := make([]match.Attempt, len(players))
 		for i, player := range players {
@@ -143,8 +140,7 @@ func TestWrongAnswersDoNotDelayFirstRightAnswer(t *testing.T) {
 // question.
 func TestEitherFirstAnswerOrSealClosesQuestion(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob")
 		won := 0
 		for range 40 {
 			seal := m.step(open, match.PhaseSealed, open.Question)
@@ -181,8 +177,7 @@ func TestEitherFirstAnswerOrSealClosesQuestion(t *testing.T) {
 // A player leaves while the player's own right answer tries to be first.
 func TestPlayerLeavesDuringOwnFirstAnswer(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob")
 		attempt := m.firstAttempt(open, "p_ada", 10)
 		var running sync.WaitGroup
 		var outcome match.Outcome

@@ -15,8 +15,7 @@ func TestLargeResultIsReadableUntilItExpires(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 600
 		players := playerIDs(60)
-		m.addSeats(players...)
-		open := m.startArena()
+		open := m.startArena(players...)
 		for i, player := range players { // later players are faster
 			m.commit(m.attempt(open, player, int64(600-10*i)), match.VerdictAccepted)
 		}
@@ -24,18 +23,14 @@ func TestLargeResultIsReadableUntilItExpires(t *testing.T) {
 		m.applyStep(match.PhaseSealed, 1)
 		over := m.step(m.applyStep(match.PhaseRevealed, 1), match.PhaseOver, 1)
 		over.Result.Paged = true
-		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
-			m.Fatal(done, err)
-		}
-		m.addReadingNode()
+		m.apply(over)
+		m.addReadingNode("n_late")
 		m.deletePlayKeys()
 		m.checkPages(players)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl == -1)
 		})
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}))
 		m.checkPages(players)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl > 47*time.Hour && ttl <= 48*time.Hour)
@@ -59,18 +54,13 @@ func TestIncompleteResultStaysReadable(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		players := playerIDs(60)
 		m.plan.Arena.MaxPlayers = 600
-		m.addSeats(players...)
-		m.commit(m.attempt(m.startArena(), players[0], 100), match.VerdictAccepted)
+		m.commit(m.attempt(m.startArena(players...), players[0], 100), match.VerdictAccepted)
 		m.openNextQuestion()
 		m.applyStep(match.PhaseSealed, 1)
 		over := m.step(m.applyStep(match.PhaseRevealed, 1), match.PhaseOver, 1)
 		over.Result.Paged, over.Result.Standings = true, nil
-		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
-			m.Fatal(done, err)
-		}
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID, Paged: true}}); err != nil {
-			m.Fatal(err)
-		}
+		m.apply(over)
+		m.must(m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID, Paged: true}}))
 		for _, key := range m.keys.resultKeys(m.plan.Mode) {
 			if ttl := m.client.PTTL(m.Context(), key).Val(); ttl != -2 && ttl < 47*time.Hour { // -2: no such key
 				m.Errorf("%s lives for %v", key, ttl)
@@ -83,20 +73,17 @@ func TestIncompleteResultStaysReadable(t *testing.T) {
 	})
 }
 
-// addReadingNode adds a node to a match that has no expiry yet.
-func (m *testMatch) addReadingNode() {
+// addReadingNode adds a node that reads the match for a session.
+func (m *testMatch) addReadingNode(node string) {
 	m.Helper()
-	if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_late", AfterSeq: -1}); err != nil {
-		m.Fatal(err)
-	}
+	_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: node, AfterSeq: -1})
+	m.must(err)
 }
 
 // deletePlayKeys simulates the expiry of the keys after the end of a match.
 func (m *testMatch) deletePlayKeys() {
 	m.Helper()
-	if err := m.client.Del(m.Context(), m.keys.playKeys(m.plan.Mode)...).Err(); err != nil {
-		m.Fatal(err)
-	}
+	m.must(m.client.Del(m.Context(), m.keys.playKeys(m.plan.Mode)...).Err())
 }
 
 func (m *testMatch) checkPages(players []string) {
@@ -143,16 +130,13 @@ func (m *testMatch) checkTTLs(isExpected func(key string, ttl time.Duration) boo
 // The result of a small match is complete. Its answers stay until the ledger has them.
 func TestSmallArenaExpiresAfterItsAnswersAreSaved(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		m.commitIfFirst(m.firstAttempt(m.startArena(), "p_ada", 10), match.VerdictAccepted)
+		m.commitIfFirst(m.firstAttempt(m.startArena("p_ada", "p_bob"), "p_ada", 10), match.VerdictAccepted)
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return slices.Contains(m.keys.resultKeys(m.plan.Mode), key) == (ttl == -1)
 		})
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
-			m.Fatal(err)
-		}
+		m.markSettled()
 		m.releaseAnswers()
 		m.checkTTLs(isTTLAfterEnd(m))
 	})

@@ -85,11 +85,10 @@ func (m *testMatch) checkRace(players []string, scores map[string]quiz.PlayerSco
 // A player who leaves a race ranks behind all who stay, and the question does not wait.
 func TestLeaverOfARaceRanksLast(t *testing.T) {
 	runArenaOnEachRedis(t, match.Race, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob")
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
 		m.removePlace("p_ada", arena.VerdictLeft)
-		if view := m.read(); view.Totals["p_ada"].Score != 190 || !view.Totals["p_ada"].HasLeft || view.Ranks["p_ada"] != 2 || view.Ranks["p_bob"] != 1 || view.Alive != 2 {
+		if view := m.read(); view.Totals["p_ada"].Score != 190 || !view.Totals["p_ada"].HasLeft || view.Ranks["p_ada"] != 2 || view.Ranks["p_bob"] != 1 || view.Alive != 2 || len(view.Gaps) != 0 {
 			m.Errorf("%+v, ranks %v, %d may answer", view.Totals, view.Ranks, view.Alive)
 		}
 	})

@@ -17,9 +17,7 @@ import (
 
 func TestAddSeatBalancesTeamsAndKeepsSeat(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_1", AfterSeq: -1}); err != nil {
-			m.Fatal(err)
-		}
+		m.addReadingNode("n_1")
 		want := arena.PlaceReply{Verdict: arena.VerdictIn, Team: "red", Role: match.PlayerRole, Phase: match.PhaseLobby, Nodes: []string{"n_1"}}
 		if reply := m.addSeat("p_ada", "", arena.VerdictIn); !reflect.DeepEqual(reply, want) {
 			m.Errorf("%+v", reply)
@@ -72,9 +70,7 @@ func TestAddSeatRefusals(t *testing.T) {
 		m.addSeat("p_eve", "", arena.VerdictBanned) // the ban comes first
 		m.plan.Arena.MaxPlayers = 3
 		for range 2 {
-			if err := m.LockLobby(m.Context(), m.plan.ID); err != nil {
-				m.Fatal(err)
-			}
+			m.must(m.LockLobby(m.Context(), m.plan.ID))
 		}
 		m.addSeat("p_cyd", "", arena.VerdictLocked)
 		m.addSeat("p_ada", "", arena.VerdictIn)
@@ -142,9 +138,7 @@ func TestClosedLobbyHasNoPlaces(t *testing.T) {
 		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
 		step := m.step(m.read().State, match.PhaseOver, -1)
 		step.Pushes = nil
-		if done, err := m.Step(m.Context(), step); err != nil || !done.Applied {
-			m.Fatalf("%+v, %v", done, err)
-		}
+		m.apply(step)
 		m.addSeat("p_ada", "", arena.VerdictGone)
 		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictGone)
 	})
@@ -262,9 +256,7 @@ func TestSeatsAreLimitedUnderConcurrency(t *testing.T) {
 				return err
 			})
 		}
-		if err := running.Wait(); err != nil {
-			m.Fatal(err)
-		}
+		m.must(running.Wait())
 		view := m.read()
 		if view.Players != 500 || seated.Load() < 500 || seated.Load() > 1000 || seated.Load()+refused.Load() != 2000 || view.Version != 501 {
 			m.Errorf("%d in, %d refused, %+v", seated.Load(), refused.Load(), view.State)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -91,60 +90,6 @@ func TestRepeatedStepChangesNothing(t *testing.T) {
 	})
 }
 
-// Twenty nodes try the same step while answers arrive. One applies it, and no
-// push number is used twice.
-func TestOneOfConcurrentStepsIsApplied(t *testing.T) {
-	runOnEachRedis(t, func(m *testMatch) {
-		open := m.applyStep(match.PhaseOpen, 0)
-		steps := make([]match.Step, 20)
-		for i := range steps {
-			steps[i] = m.step(open, match.PhaseSealed, 0)
-		}
-		attempts := []match.Attempt{m.attempt(open, "p_ada", 10), m.attempt(open, "p_bob", 10)}
-		applied := make([]bool, len(steps))
-		var accepted, counted int64
-		var mu sync.Mutex
-		var running sync.WaitGroup
-		for i := range steps {
-			running.Go(func() {
-				done, err := m.Step(m.Context(), steps[i])
-				if err != nil {
-					m.Error(err)
-				}
-				applied[i] = done.Applied
-			})
-		}
-		for i := range attempts {
-			running.Go(func() {
-				out, err := m.Commit(m.Context(), attempts[i])
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil || out.Verdict != match.VerdictAccepted && out.Verdict != match.VerdictLate {
-					m.Errorf("%+v, %v", out, err)
-				}
-				if out.Verdict == match.VerdictAccepted {
-					accepted++
-				}
-			})
-		}
-		running.Wait()
-		winners := 0
-		for _, isApplied := range applied {
-			if isApplied {
-				winners++
-			}
-		}
-		view := m.read()
-		for _, totals := range view.Totals {
-			counted += totals.Answered
-		}
-		if winners != 1 || view.Answered != accepted || counted != accepted || view.Seq != 3+accepted {
-			m.Errorf("%d steps were applied; %d answers accepted, %d counted: %+v", winners, accepted, counted, view.State)
-		}
-		m.checkLog()
-	})
-}
-
 // A match that is over leaves a result, which waits until it is settled, even
 // after the match has expired.
 func TestResultIsPendingUntilSettled(t *testing.T) {
@@ -164,9 +109,7 @@ func TestResultIsPendingUntilSettled(t *testing.T) {
 			m.Fatalf("%+v", result)
 		}
 		for range 2 { // the client library may repeat it
-			if err := m.MarkSettled(m.Context(), []match.Result{*result}); err != nil {
-				m.Error(err)
-			}
+			m.must(m.MarkSettled(m.Context(), []match.Result{*result}))
 			m.checkPending(false)
 			if again := m.pendingResult(); again != nil {
 				m.Errorf("%+v", again)
@@ -182,9 +125,7 @@ func TestMarkSettledSetsPhase(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		m.applyStep(match.PhaseOpen, 0)
 		m.applyStep(match.PhaseOver, 0)
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: "m_none"}, {Match: m.plan.ID}}); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.MarkSettled(m.Context(), []match.Result{{Match: "m_none"}, {Match: m.plan.ID}}))
 		if view := m.read(); view.Phase != match.PhaseSettled || view.Seq != 3 {
 			m.Errorf("%+v", view.State)
 		}
@@ -233,9 +174,7 @@ func (m *testMatch) checkPending(want bool) {
 func (m *testMatch) deleteMatchKeys() {
 	m.Helper()
 	for _, key := range append(m.keys.resultKeys(m.plan.Mode), m.keys.playKeys(m.plan.Mode)...) {
-		if err := m.client.Del(m.Context(), key).Err(); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.client.Del(m.Context(), key).Err())
 	}
 }
 
@@ -315,14 +254,11 @@ func (c *countingScripter) EvalSha(ctx context.Context, sha string, keys []strin
 // first to the new question only.
 func TestAStepClosesAndOpensAQuestion(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		first := m.startArena()
+		first := m.startArena("p_ada", "p_bob")
 		m.commit(wrongAnswer(m.attempt(first, "p_bob", 10)), match.VerdictAccepted)
 		step := m.step(m.read().State, match.PhaseOpen, 1)
 		step.NewState.OpensAt = first.OpensAt + 1
-		if result, err := m.Step(m.Context(), step); err != nil || !result.Applied {
-			m.Fatalf("%+v, %v", result, err)
-		}
+		m.apply(step)
 		if view := m.read(); view.Question != 1 || view.Answered != 0 || view.First != nil {
 			m.Errorf("%+v", view.State)
 		}

@@ -11,8 +11,7 @@ import (
 // Two questions: the players who are in or out, and the effect of answers.
 func TestSurvivalVerdictsAndTotals(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd", "p_dan")
 		outcome := m.commit(inTeam(red, m.attempt(open, "p_ada", 1000)), match.VerdictAccepted)
 		if outcome.Answered != 1 || outcome.Alive != 4 || outcome.Seq != 0 || outcome.Version != m.read().Version || len(outcome.Nodes) != 0 {
 			m.Errorf("%+v", outcome)
@@ -59,8 +58,7 @@ func TestSurvivalVerdictsAndTotals(t *testing.T) {
 // A question without a survivor eliminates no player.
 func TestVoidQuestionEliminatesNobody(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob")
 		m.commit(wrongAnswer(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
 		next := m.openNextQuestion()
 		if next.LastDecided != -1 || next.Alive != 2 {
@@ -78,8 +76,7 @@ func TestVoidQuestionEliminatesNobody(t *testing.T) {
 // its player is out or has left.
 func TestRepeatedSurvivalAttemptChangesNothing(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd")
 		right, wrong := inTeam(red, m.attempt(open, "p_ada", 10)), wrongAnswer(m.attempt(open, "p_bob", 10))
 		m.commit(right, match.VerdictAccepted)
 		m.commit(wrong, match.VerdictAccepted)
@@ -152,8 +149,7 @@ func TestLeavingLowersExpectedAnswers(t *testing.T) {
 // survivor.
 func TestLeavingRetractsUnrevealedAnswer(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd")
 		for _, player := range []string{"p_ada", "p_bob"} {
 			m.commit(inTeam(red, m.attempt(open, player, 1000)), match.VerdictAccepted)
 		}
@@ -189,8 +185,7 @@ func TestLeavingRetractsUnrevealedAnswer(t *testing.T) {
 // An eliminated player changes nothing by leaving.
 func TestEliminatedPlayerChangesNothingByLeaving(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob", "p_cyd")
-		open := m.startArena()
+		open := m.startArena("p_ada", "p_bob", "p_cyd")
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
 		m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
 		m.openNextQuestion()
@@ -204,12 +199,9 @@ func TestEliminatedPlayerChangesNothingByLeaving(t *testing.T) {
 // A step that seals a question keeps that a player has left in between.
 func TestSealingKeepsPlayersWhoLeft(t *testing.T) {
 	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats("p_ada", "p_bob")
-		seal := m.step(m.startArena(), match.PhaseSealed, 0)
+		seal := m.step(m.startArena("p_ada", "p_bob"), match.PhaseSealed, 0)
 		m.removePlace("p_bob", arena.VerdictLeft)
-		if done, err := m.Step(m.Context(), seal); err != nil || !done.Applied {
-			m.Fatal(done, err)
-		}
+		m.apply(seal)
 		if view := m.read(); view.Alive != 1 {
 			m.Errorf("%+v", view.State)
 		}

@@ -26,26 +26,20 @@ func withOlderForm(plan string) string { return strings.Replace(plan, `"form":4`
 // read, and why.
 func TestUnreadableMatchErrorNamesReason(t *testing.T) {
 	for name, plan := range map[string]string{match.ReasonOlderForm: `{"form":2}`, match.ReasonNewerForm: `{"form":99}`, match.ReasonCorrupt: `{"form":4`} {
-		t.Run(name, func(t *testing.T) {
-			runOnEachRedis(t, func(m *testMatch) {
-				m.setPlan(func(string) string { return plan })
-				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true, AfterSeq: -1})
-				var unreadable *match.UnreadableError
-				if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &unreadable) || unreadable.Reason != name {
-					m.Errorf("%v", err)
-				}
-			})
-		})
-	}
-	t.Run("without a plan", func(t *testing.T) {
-		runOnEachRedis(t, func(m *testMatch) {
-			if err := m.client.Del(m.Context(), m.keys.plan()).Err(); err != nil {
-				m.Fatal(err)
-			}
-			if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true}); !errors.Is(err, match.ErrUnreadable) {
+		runNamedOnEachRedis(t, name, func(m *testMatch) {
+			m.setPlan(func(string) string { return plan })
+			_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true, AfterSeq: -1})
+			var unreadable *match.UnreadableError
+			if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &unreadable) || unreadable.Reason != name {
 				m.Errorf("%v", err)
 			}
 		})
+	}
+	runNamedOnEachRedis(t, "without a plan", func(m *testMatch) {
+		m.must(m.client.Del(m.Context(), m.keys.plan()).Err())
+		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true}); !errors.Is(err, match.ErrUnreadable) {
+			m.Errorf("%v", err)
+		}
 	})
 }
 
@@ -82,24 +76,19 @@ func TestPagedResultIsCompletedByAnyForm(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 600
 		players := playerIDs(60)
-		m.addSeats(players...)
-		m.startArena()
+		m.startArena(players...)
 		m.openNextQuestion()
 		m.applyStep(match.PhaseSealed, 1)
 		over := m.step(m.applyStep(match.PhaseRevealed, 1), match.PhaseOver, 1)
 		over.Result.Paged, over.Result.Rules, over.Result.Mode, over.Result.Standings = true, &m.plan.Rules, m.plan.Mode, nil
-		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
-			m.Fatal(done, err)
-		}
+		m.apply(over)
 		m.setPlan(withOlderForm)
 		result := m.completedResult()
 		if !result.IsComplete() || len(result.Standings) != len(players) || result.Standings[0].TimeMS != result.Standings[0].LimitMS {
 			m.Errorf("%+v", result)
 		}
 		m.setPlan(func(string) string { return "" })
-		if err := m.client.Del(m.Context(), m.keys.match()).Err(); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.client.Del(m.Context(), m.keys.match()).Err())
 		if result := m.completedResult(); result.IsComplete() {
 			m.Error("a result without its match is complete")
 		}

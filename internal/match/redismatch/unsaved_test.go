@@ -32,9 +32,7 @@ func (m *testMatch) claim(now, until int64, want ...string) (claimed []string) {
 
 func (m *testMatch) releaseAnswers() {
 	m.Helper()
-	if err := m.ReleaseAnswers(m.Context(), m.plan.ID); err != nil {
-		m.Fatal(err)
-	}
+	m.must(m.ReleaseAnswers(m.Context(), m.plan.ID))
 }
 
 // settleDuel plays a duel of one question and marks it settled.
@@ -46,9 +44,7 @@ func (m *testMatch) settleDuel() {
 	m.applyStep(match.PhaseRevealed, 0)
 	m.applyStep(match.PhaseOver, 0)
 	for range 2 { // a lost reply repeats it
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
-			m.Fatal(err)
-		}
+		m.markSettled()
 	}
 }
 
@@ -75,9 +71,7 @@ func TestAnswersOfASettledMatchAreClaimedOnceAtATime(t *testing.T) {
 		if got := m.claim(1000, 2000, id); got != nil {
 			m.Errorf("claimed %q after the release", got)
 		}
-		if err := m.MarkSettled(m.Context(), []match.Result{{Match: id}}); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.MarkSettled(m.Context(), []match.Result{{Match: id}}))
 		if got := m.claim(3000, 4000, id); got != nil {
 			m.Errorf("claimed %q after it was marked again", got)
 		}
@@ -102,9 +96,7 @@ func (m *testMatch) checkClaimLimit() {
 			m.Fatalf("%q of %d, %v", page, waiting, err)
 		}
 	}
-	if err := m.PostponeAnswers(m.Context(), append(ids[:2:2], "m_unknown"), 5500); err != nil {
-		m.Fatal(err)
-	}
+	m.must(m.PostponeAnswers(m.Context(), append(ids[:2:2], "m_unknown"), 5500))
 	if got := m.claim(5500, 6000, ids...); len(got) != 2 || !slices.Contains(ids[:2], got[0]) || m.claim(6500, 7000, "m_unknown") != nil {
 		m.Errorf("claimed %q after the end of their claims", got)
 	}
@@ -142,9 +134,7 @@ func TestRecordsOfASettledMatchAreRead(t *testing.T) {
 		if err != nil || unreadable != 0 || !reflect.DeepEqual(got, want) {
 			m.Errorf("%d records, %v, %v", len(got), unreadable, err)
 		}
-		if err := m.client.HSet(m.Context(), m.keys.answers(), answerField(0, players[0]), "{").Err(); err != nil {
-			m.Fatal(err)
-		}
+		m.must(m.client.HSet(m.Context(), m.keys.answers(), answerField(0, players[0]), "{").Err())
 		if got, unreadable, err := m.RecordsOf(m.Context(), m.plan.ID, players[:2], 1); err != nil || unreadable != 1 || len(got) != 1 {
 			m.Errorf("%d records, %d unreadable, %v", len(got), unreadable, err)
 		}
