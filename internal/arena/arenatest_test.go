@@ -33,6 +33,14 @@ func newArenaTest(t *testing.T) *arenaTest {
 	})}
 }
 
+// must ends the test if there is an error.
+func (test *arenaTest) must(err error) {
+	test.Helper()
+	if err != nil {
+		test.Fatal(err)
+	}
+}
+
 // newArenaBody returns a valid request body, changed by tune.
 func newArenaBody(changes ...func(*protocol.NewArena)) protocol.NewArena {
 	body := protocol.NewArena{
@@ -49,9 +57,7 @@ func newArenaBody(changes ...func(*protocol.NewArena)) protocol.NewArena {
 func (test *arenaTest) createArena(changes ...func(*protocol.NewArena)) (protocol.ArenaMade, *fakeArena) {
 	test.Helper()
 	created, err := test.Create(test.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody(changes...)})
-	if err != nil {
-		test.Fatal(err)
-	}
+	test.must(err)
 	return created, test.backend.matches["m_"+created.ArenaID[2:]]
 }
 
@@ -112,9 +118,7 @@ func TestShowDescribesTheArenaInEachPhase(t *testing.T) {
 	} {
 		storedArena.phase, storedArena.plan.Arena.LateJoin = phase, phase == match.PhaseOpen
 		shown, err := test.Show(t.Context(), "demo", created.Code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		test.must(err)
 		info, err := test.FindJoinInfo(t.Context(), "demo", created.Code)
 		if want := (JoinInfo{created.ArenaID, 500, want == "over"}); err != nil || info != want {
 			t.Errorf("%s: %+v, want %+v; %v", phase, info, want, err)

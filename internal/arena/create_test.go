@@ -47,9 +47,7 @@ func TestCreateUsesTheRequestedValues(t *testing.T) {
 		body.Mode, body.Pace, body.Teams, body.TimeLimitMS, body.MaxPlayers, body.Ranked = "survival", "auto", nil, &limit, &maxPlayers, true
 		body.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.must(err)
 	plan := test.backend.matches["m_"+created.ArenaID[2:]].plan
 	if plan.Mode != match.Survival || plan.LimitMS != 1000 || !plan.CountsForLeaderboards || plan.Rated || len(plan.Questions) != 2 || plan.Questions[0].ID != "q7" {
 		t.Errorf("%+v", plan)
@@ -69,9 +67,7 @@ func TestCreateSetsTheScoring(t *testing.T) {
 		body.Scoring = &protocol.NewScoring{Preset: "accuracy", Penalty: 20, Streak: 10, Partial: true}
 		body.Questions = protocol.ArenaQuestions{Items: []protocol.ArenaItem{{ID: "q7", TimeLimitMS: &limit}, {ID: "q3", Points: &double}}}
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.must(err)
 	plan := test.backend.matches["m_"+created.ArenaID[2:]].plan
 	if plan.Mode != match.Race || plan.ReadingMS != 2000 || !plan.Arena.LateJoin || *plan.Scoring != (quiz.Scoring{Preset: "accuracy", Points: 100, Penalty: 20, Streak: 10, Partial: true}) {
 		t.Errorf("%+v, scoring %+v", plan, plan.Scoring)

@@ -19,9 +19,7 @@ func TestJoinAddsSeatAndAttachesSession(t *testing.T) {
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("eve", created.Code, inTeam("acme")))
 	joined, notifyOthers, err := test.Join(t.Context(), joinRequest("ada", created.Code))
-	if err != nil {
-		t.Fatal(err)
-	}
+	test.must(err)
 	if got, want := toJSON(joined), toJSON(protocol.ArenaJoined{
 		ArenaID: created.ArenaID, Mode: "buzzer", Name: "Summer party", As: "player", Team: "b:2", Players: 2, State: "lobby",
 		Teams: []protocol.TeamCount{{ID: "acme", Name: "Acme", Players: 1}, {ID: "b:2", Name: "Bravo", Players: 1}},

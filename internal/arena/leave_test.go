@@ -15,9 +15,7 @@ func TestLeavingTheLobbyDeletesTheSeat(t *testing.T) {
 	test := newArenaTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code))
-	if err := test.Leave(t.Context(), "demo", "ada", created.ArenaID); err != nil {
-		t.Fatal(err)
-	}
+	test.must(test.Leave(t.Context(), "demo", "ada", created.ArenaID))
 	test.checkActivity("ada", "")
 	if len(storedArena.seats) != 0 || len(test.backend.notifiedMatches) != 2 || !slices.Equal(test.backend.sentFrames, []string{storedArena.plan.ID + "/ada "}) {
 		t.Errorf("seats %v, notified %v, sent %q", storedArena.seats, test.backend.notifiedMatches, test.backend.sentFrames)
@@ -39,9 +37,7 @@ func TestLeavingTheMatchForfeits(t *testing.T) {
 	}
 	test.backend.failingMethods["Free"] = false
 	for range 2 {
-		if err := test.Leave(t.Context(), "demo", "ada", created.ArenaID); err != nil {
-			t.Fatal(err)
-		}
+		test.must(test.Leave(t.Context(), "demo", "ada", created.ArenaID))
 		test.checkActivity("ada", "")
 	}
 	if len(storedArena.seats) != 1 || !storedArena.hasLeft["ada"] {
@@ -95,9 +91,7 @@ func TestKickRemovesPlace(t *testing.T) {
 			test.mustJoin(joinRequest("ada", created.Code))
 			storedArena.phase = phase
 			for range 2 { // repeated
-				if err := test.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: created.ArenaID, Player: "ada", Ban: ban}); err != nil {
-					t.Fatal(err)
-				}
+				test.must(test.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: created.ArenaID, Player: "ada", Ban: ban}))
 			}
 			test.checkActivity("ada", "")
 			want := fmt.Sprintf(`%s/ada {"type":"arena.kicked","data":{"arena_id":%q,"reason":%q}}`, storedArena.plan.ID, created.ArenaID, reason)

@@ -117,9 +117,7 @@ func TestPlayerHasOneTicketOrOneMatch(t *testing.T) {
 		if err := n.joinAndPair("ada"); errorCode(err) != "already_playing" {
 			test.Errorf("%v", err)
 		}
-		if err := n.Free(test.Context(), "demo", "ada", "m_x"); err != nil {
-			test.Fatal(err)
-		}
+		test.must(n.Free(test.Context(), "demo", "ada", "m_x"))
 		test.mustJoin(n, "ada", botAfter(0))
 		test.checkOccupy(n, "m_y", protocol.CodeAlreadyQueued, "")
 		n.kill() // no node renews her ticket any more

@@ -46,9 +46,7 @@ func TestJoinRepliesBeforePairing(t *testing.T) {
 		test.mustJoin(n, "ada")
 		n.addPlayer("bob")
 		_, pairTicket, err := n.Join(test.Context(), Request{Game: "demo", Player: "bob"})
-		if err != nil {
-			test.Fatal(err)
-		}
+		test.must(err)
 		test.checkWaits(n, "bob")
 		pairTicket()
 		test.attachedPlan(n, "bob")
@@ -71,24 +69,22 @@ func TestJoinIsRefused(t *testing.T) {
 		"playing":                       {func(test *cluster, n *node) { test.mustJoin(n, "ada"); test.mustJoin(n, "bob") }, nil, "already_playing"},
 		"the store is down":             {func(_ *cluster, n *node) { n.store.setFault(func(string) storeFault { return faultNotExecuted }) }, nil, "failed"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(test *cluster) {
-				n := test.startNode()
-				if testCase.prepare != nil {
-					testCase.prepare(test, n)
-				}
-				err := n.joinAndPair("ada", testCase.changes...)
-				if errorCode(err) != testCase.want {
-					test.Fatalf("%v, want %q", err, testCase.want)
-				}
-				var refused *protocol.Error
-				if testCase.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.matches.attachedMatch("ada")) {
-					test.Errorf("%+v", refused)
-				}
-				if testCase.want == "overloaded" && (!errors.As(err, &refused) || refused.RetryAfterMS == 0) {
-					test.Errorf("%+v", refused)
-				}
-			})
+		runNamedInCluster(t, name, func(test *cluster) {
+			n := test.startNode()
+			if testCase.prepare != nil {
+				testCase.prepare(test, n)
+			}
+			err := n.joinAndPair("ada", testCase.changes...)
+			if errorCode(err) != testCase.want {
+				test.Fatalf("%v, want %q", err, testCase.want)
+			}
+			var refused *protocol.Error
+			if testCase.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.matches.attachedMatch("ada")) {
+				test.Errorf("%+v", refused)
+			}
+			if testCase.want == "overloaded" && (!errors.As(err, &refused) || refused.RetryAfterMS == 0) {
+				test.Errorf("%+v", refused)
+			}
 		})
 	}
 }
@@ -141,12 +137,8 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		id := test.playLastMatch(n, true)
-		if err := n.Occupy(test.Context(), "demo", "ada", "m_arena"); err != nil {
-			test.Fatal(err)
-		}
-		if err := n.Free(test.Context(), "demo", "ada", "m_arena"); err != nil {
-			test.Fatal(err)
-		}
+		test.must(n.Occupy(test.Context(), "demo", "ada", "m_arena"))
+		test.must(n.Free(test.Context(), "demo", "ada", "m_arena"))
 		if unsettled, err := n.IsUnsettled(test.Context(), "demo", "ada"); err != nil || !unsettled {
 			test.Errorf("unsettled %t, %v", unsettled, err)
 		}
@@ -154,9 +146,7 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 		if err := n.joinAndPair("ada"); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable {
 			test.Errorf("not refused: %v", err)
 		}
-		if err := n.Free(test.Context(), "demo", "ada", id); err != nil { // as the settlement does
-			test.Fatal(err)
-		}
+		test.must(n.Free(test.Context(), "demo", "ada", id)) // as the settlement does
 		test.mustJoin(n, "ada")
 	})
 }

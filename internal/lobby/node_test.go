@@ -39,6 +39,26 @@ func runInCluster(t *testing.T, f func(test *cluster)) {
 	})
 }
 
+// runNamedInCluster runs a part of a test with a cluster of its own.
+func runNamedInCluster(t *testing.T, name string, f func(test *cluster)) {
+	t.Run(name, func(t *testing.T) { runInCluster(t, f) })
+}
+
+// must ends the test if there is an error.
+func (c *cluster) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// addTicket stores a waiting ticket.
+func (c *cluster) addTicket(ticket Ticket) {
+	c.Helper()
+	_, err := c.store.AddTicket(c.Context(), ticket, Activity{}, now())
+	c.must(err)
+}
+
 // Seat implements Players.
 func (c *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	playerRating := match.Rating{R: 1500, RD: 80, Sigma: 0.06}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/match"
@@ -122,18 +121,16 @@ func TestBotIsOpponentAfterWait(t *testing.T) {
 		"as requested":          {[]func(*Request){botAfter(1234)}, 1234 * time.Millisecond},
 		"at once":               {[]func(*Request){botAfter(1)}, time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(test *cluster) {
-				n := test.startNode()
-				test.mustJoin(n, "ada", testCase.changes...)
-				time.Sleep(testCase.wait - time.Millisecond)
-				test.checkWaits(n, "ada")
-				time.Sleep(60 * time.Millisecond)
-				plan := test.attachedPlan(n, "ada")
-				if len(plan.Seats) != 2 || !plan.Seats[1].Bot || plan.Seats[1].Rating != nil || plan.Rated || plan.CountsForLeaderboards {
-					test.Errorf("%+v", plan)
-				}
-			})
+		runNamedInCluster(t, name, func(test *cluster) {
+			n := test.startNode()
+			test.mustJoin(n, "ada", testCase.changes...)
+			time.Sleep(testCase.wait - time.Millisecond)
+			test.checkWaits(n, "ada")
+			time.Sleep(60 * time.Millisecond)
+			plan := test.attachedPlan(n, "ada")
+			if len(plan.Seats) != 2 || !plan.Seats[1].Bot || plan.Seats[1].Rating != nil || plan.Rated || plan.CountsForLeaderboards {
+				test.Errorf("%+v", plan)
+			}
 		})
 	}
 }
@@ -143,31 +140,29 @@ func TestBotIsOpponentAfterWait(t *testing.T) {
 func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 	t.Parallel()
 	for duelsToday, shouldCount := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
-		t.Run(fmt.Sprint(duelsToday), func(t *testing.T) {
-			runInCluster(t, func(test *cluster) {
-				start := now()
-				test.pairLimitPerDay, test.countDuels = 3, func(one, other string) (int64, error) {
-					if now()-start < 2000 { // the ledger is down for the first 2 s
-						return 0, errDown
-					}
-					if one == "ada" || other == "ada" {
-						return duelsToday, nil
-					}
-					return 0, nil
+		runNamedInCluster(t, fmt.Sprint(duelsToday), func(test *cluster) {
+			start := now()
+			test.pairLimitPerDay, test.countDuels = 3, func(one, other string) (int64, error) {
+				if now()-start < 2000 { // the ledger is down for the first 2 s
+					return 0, errDown
 				}
-				n := test.startNode()
-				test.mustJoin(n, "ada", botAfter(0))
-				test.mustJoin(n, "bob", botAfter(0))
-				time.Sleep(10 * time.Second)
-				if p := test.attachedPlan(n, "ada"); p != test.attachedPlan(n, "bob") || p.CountsForLeaderboards != shouldCount || p.Rated != shouldCount {
-					test.Errorf("%+v", p)
+				if one == "ada" || other == "ada" {
+					return duelsToday, nil
 				}
-				test.mustJoin(n, "eve", botAfter(1))
-				time.Sleep(time.Second)
-				if p := test.attachedPlan(n, "eve"); p.CountsForLeaderboards {
-					test.Errorf("against a bot: %+v", p)
-				}
-			})
+				return 0, nil
+			}
+			n := test.startNode()
+			test.mustJoin(n, "ada", botAfter(0))
+			test.mustJoin(n, "bob", botAfter(0))
+			time.Sleep(10 * time.Second)
+			if p := test.attachedPlan(n, "ada"); p != test.attachedPlan(n, "bob") || p.CountsForLeaderboards != shouldCount || p.Rated != shouldCount {
+				test.Errorf("%+v", p)
+			}
+			test.mustJoin(n, "eve", botAfter(1))
+			time.Sleep(time.Second)
+			if p := test.attachedPlan(n, "eve"); p.CountsForLeaderboards {
+				test.Errorf("against a bot: %+v", p)
+			}
 		})
 	}
 }
@@ -188,16 +183,12 @@ func TestLeaveRemovesTheTicket(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		nodeA, nodeB := test.startNode(), test.startNode()
 		test.mustJoin(nodeA, "ada")
-		if err := nodeB.Leave(test.Context(), "demo", "ada"); err != nil { // ada's newer session is at that node
-			test.Fatal(err)
-		}
+		test.must(nodeB.Leave(test.Context(), "demo", "ada")) // ada's newer session is at that node
 		if err := nodeA.Leave(test.Context(), "demo", "ada"); err != nil {
 			test.Errorf("with no ticket: %v", err)
 		}
 		test.mustJoin(nodeA, "bob")
-		if err := nodeA.Leave(test.Context(), "demo", "bob"); err != nil {
-			test.Fatal(err)
-		}
+		test.must(nodeA.Leave(test.Context(), "demo", "bob"))
 		time.Sleep(time.Minute)
 		test.checkWaits(nodeA, "ada")
 		test.checkWaits(nodeA, "bob")
@@ -349,23 +340,19 @@ func TestSearchFindsTicketBehindOtherFilters(t *testing.T) {
 	lastSlice := searchSlices[len(searchSlices)-1]
 	ticketsPerSide := lastSlice.Skip + lastSlice.Count // including the places of ada and bob
 	for others, want := range map[int]bool{ticketsPerSide - 2: true, ticketsPerSide - 1: false} {
-		t.Run(fmt.Sprint(others), func(t *testing.T) {
-			runInCluster(t, func(test *cluster) {
-				n := test.startNode()
-				for i := range others {
-					other := newTestTicket(fmt.Sprint("p_", i), 1500, now())
-					other.Filter.Lang = "zh-CN"
-					if _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
-						test.Fatal(err)
-					}
-				}
-				test.ratings["bob"] = 1550
-				test.mustJoin(n, "bob", botAfter(0), withFilter(quiz.Filter{Lang: "en"}))
-				test.mustJoin(n, "ada", botAfter(0), withFilter(quiz.Filter{Lang: "en"}))
-				if got := n.matches.attachedMatch("ada") != ""; got != want {
-					test.Errorf("paired: %v", got)
-				}
-			})
+		runNamedInCluster(t, fmt.Sprint(others), func(test *cluster) {
+			n := test.startNode()
+			for i := range others {
+				other := newTestTicket(fmt.Sprint("p_", i), 1500, now())
+				other.Filter.Lang = "zh-CN"
+				test.addTicket(other)
+			}
+			test.ratings["bob"] = 1550
+			test.mustJoin(n, "bob", botAfter(0), withFilter(quiz.Filter{Lang: "en"}))
+			test.mustJoin(n, "ada", botAfter(0), withFilter(quiz.Filter{Lang: "en"}))
+			if got := n.matches.attachedMatch("ada") != ""; got != want {
+				test.Errorf("paired: %v", got)
+			}
 		})
 	}
 }
@@ -375,37 +362,34 @@ func TestSearchFindsTicketBehindOtherFilters(t *testing.T) {
 func TestEachPlayerIsPairedOnceDespiteFailures(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]storeFault{"no fault": faultNone, "replies lost": faultReplyLost, "calls failed": faultNotExecuted} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(test *cluster) {
-				nodes := []*node{test.startNode(), test.startNode(), test.startNode()}
-				for _, n := range nodes {
-					n.store.setFault(func(method string) storeFault {
-						if method != "AddTicket" && rand.IntN(3) == 0 {
-							return failure
-						}
-						return faultNone
-					})
-				}
-				for i := range 40 {
-					test.ratings[fmt.Sprint("p_", i)] = 1400 + 5*float64(i)
-				}
-				var running sync.WaitGroup
-				for i := range 40 {
-					running.Go(func() { // repeat until the store accepts the ticket
-						err := errDown
-						for errors.Is(err, errDown) {
-							err = nodes[i%3].joinAndPair(fmt.Sprint("p_", i), botAfter(0))
-						}
-						if err != nil {
-							test.Error(err)
-						}
-					})
-				}
-				running.Wait()
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				test.checkAllPaired(nodes, 40)
-			})
+		runNamedInCluster(t, name, func(test *cluster) {
+			nodes := []*node{test.startNode(), test.startNode(), test.startNode()}
+			for _, n := range nodes {
+				n.store.setFault(func(method string) storeFault {
+					if method != "AddTicket" && rand.IntN(3) == 0 {
+						return failure
+					}
+					return faultNone
+				})
+			}
+			for i := range 40 {
+				test.ratings[fmt.Sprint("p_", i)] = 1400 + 5*float64(i)
+			}
+			var running sync.WaitGroup
+			for i := range 40 {
+				running.Go(func() { // repeat until the store accepts the ticket
+					err := errDown
+					for errors.Is(err, errDown) {
+						err = nodes[i%3].joinAndPair(fmt.Sprint("p_", i), botAfter(0))
+					}
+					if err != nil {
+						test.Error(err)
+					}
+				})
+			}
+			running.Wait()
+			advanceTime(time.Minute)
+			test.checkAllPaired(nodes, 40)
 		})
 	}
 }

@@ -29,18 +29,16 @@ func TestDuelsWithTheSameAddressCountIfTheGameAllowsIt(t *testing.T) {
 		{"", "", false}, // unknown
 	} {
 		for _, excluded := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s and %s, excluded %v", testCase.adaAddress, testCase.bobAddress, excluded), func(t *testing.T) {
-				runInCluster(t, func(test *cluster) {
-					test.excludeSameAddress = excluded
-					nodeA, nodeB := test.startNode(), test.startNode()
-					test.mustJoin(nodeA, "ada", botAfter(0), fromAddress(testCase.adaAddress))
-					test.mustJoin(nodeB, "bob", botAfter(0), fromAddress(testCase.bobAddress))
-					time.Sleep(time.Second)
-					want := !excluded || !testCase.isSame
-					if plan := test.attachedPlan(nodeA, "ada"); plan != test.attachedPlan(nodeB, "bob") || plan.CountsForLeaderboards != want || plan.Rated != want {
-						test.Errorf("counts %v, rated %v, want %v", plan.CountsForLeaderboards, plan.Rated, want)
-					}
-				})
+			runNamedInCluster(t, fmt.Sprintf("%s and %s, excluded %v", testCase.adaAddress, testCase.bobAddress, excluded), func(test *cluster) {
+				test.excludeSameAddress = excluded
+				nodeA, nodeB := test.startNode(), test.startNode()
+				test.mustJoin(nodeA, "ada", botAfter(0), fromAddress(testCase.adaAddress))
+				test.mustJoin(nodeB, "bob", botAfter(0), fromAddress(testCase.bobAddress))
+				time.Sleep(time.Second)
+				want := !excluded || !testCase.isSame
+				if plan := test.attachedPlan(nodeA, "ada"); plan != test.attachedPlan(nodeB, "bob") || plan.CountsForLeaderboards != want || plan.Rated != want {
+					test.Errorf("counts %v, rated %v, want %v", plan.CountsForLeaderboards, plan.Rated, want)
+				}
 			})
 		}
 	}
@@ -68,13 +66,9 @@ func TestTicketDoesNotStoreAddress(t *testing.T) {
 			test.excludeSameAddress = excluded
 			n := test.startNode()
 			ticket, err := n.newTicket(Request{Game: "demo", Player: "ada", Address: netip.MustParseAddr("192.0.2.7")})
-			if err != nil {
-				test.Fatal(err)
-			}
+			test.must(err)
 			text, err := json.Marshal(ticket)
-			if err != nil {
-				test.Fatal(err)
-			}
+			test.must(err)
 			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != excluded {
 				test.Errorf("excluded %v: %s", excluded, text)
 			}

@@ -3,7 +3,6 @@ package lobby
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/match"
@@ -72,8 +71,7 @@ func TestDuelTakesSixCallsOfTheLobby(t *testing.T) {
 		test.mustJoin(n, "ada")
 		test.mustJoin(n, "bob")
 		test.attachedPlan(n, "ada")
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		advanceTime(5 * time.Second)
 		for method, want := range map[string]int{"ReadActivity": 2, "AddTicket": 2, "ListNearest": 0, "Pair": 1, "CompletePairing": 1} {
 			if got := n.store.countCalls(method); got != want {
 				test.Errorf("%d calls of %s, want %d", got, method, want)

@@ -59,9 +59,7 @@ func TestSearchReadsNoMoreThanNecessary(t *testing.T) {
 		}
 		for i := range 50 {
 			other := newTestTicket(fmt.Sprint("p_", i), 1500, now())
-			if _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
-				test.Fatal(err)
-			}
+			test.addTicket(other)
 		}
 		readsBefore = n.store.countCalls("ListNearest")
 		test.mustJoin(n, "ada")
