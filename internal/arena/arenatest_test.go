@@ -33,6 +33,12 @@ func newArenaTest(t *testing.T) *arenaTest {
 	})}
 }
 
+// startTest returns an arenaTest that runs in parallel with others.
+func startTest(t *testing.T) *arenaTest {
+	t.Parallel()
+	return newArenaTest(t)
+}
+
 // must ends the test if there is an error.
 func (test *arenaTest) must(err error) {
 	test.Helper()
@@ -108,8 +114,7 @@ func (test *arenaTest) checkActivity(player, want string) {
 }
 
 func TestShowDescribesTheArenaInEachPhase(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code, inTeam("b:2")))
 	for phase, want := range map[match.Phase]string{
@@ -135,8 +140,7 @@ func TestShowDescribesTheArenaInEachPhase(t *testing.T) {
 
 // An unknown code is not found. A store that is down is not a refusal.
 func TestShowOfAnUnknownCodeIsNotFound(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.backend.matchByCode["demo/111111"], test.backend.matchByCode["demo/222222"] = "m_gone", "m_duel"
 	test.backend.matches["m_duel"] = &fakeArena{plan: &match.Plan{ID: "m_duel", Game: "demo"}}

@@ -17,8 +17,7 @@ import (
 )
 
 func TestCreateStoresTheMatchAndTheCode(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	if created.JoinURL != "" || !isCode(created.Code) || test.backend.matchByCode["demo/"+created.Code] != storedArena.plan.ID {
 		t.Errorf("%+v, codes %v", created, test.backend.matchByCode)
@@ -40,8 +39,7 @@ func TestCreateStoresTheMatchAndTheCode(t *testing.T) {
 }
 
 func TestCreateUsesTheRequestedValues(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, err := test.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: newArenaBody(func(body *protocol.NewArena) {
 		limit, maxPlayers := int64(1000), 2
 		body.Mode, body.Pace, body.Teams, body.TimeLimitMS, body.MaxPlayers, body.Ranked = "survival", "auto", nil, &limit, &maxPlayers, true
@@ -59,8 +57,7 @@ func TestCreateUsesTheRequestedValues(t *testing.T) {
 
 // The settings of a race reach the plan.
 func TestCreateSetsTheScoring(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RoleHost, NewArena: newArenaBody(func(body *protocol.NewArena) {
 		limit, double := int64(7000), int64(2)
 		body.Mode, body.ReadingMS, body.LateJoin = "race", 2000, "zero"
@@ -155,8 +152,7 @@ func TestCreateRefusesInvalidBodies(t *testing.T) {
 		"ranked by a player": {func(body *protocol.NewArena) { body.Ranked = true }, "ranked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test := newArenaTest(t)
+			test := startTest(t)
 			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody(testCase.change)})
 			if testCase.wantInMessage == "" {
 				if err != nil {
@@ -217,8 +213,7 @@ func TestCreateChecksTheRoleOfTheToken(t *testing.T) {
 }
 
 func TestCreateIsRefusedDuringOverload(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	test.backend.isOverloaded = true
 	_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
 	if refused := test.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 {
@@ -231,8 +226,7 @@ func TestCreateIsRefusedDuringOverload(t *testing.T) {
 
 // Create tries other codes if a code is taken, up to maxCodeTries.
 func TestCreateTriesOtherCodes(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	test.backend.claimsToRefuse = maxCodeTries - 1
 	created, _ := test.createArena()
 	if test.backend.matchByCode["demo/"+created.Code] == "" {

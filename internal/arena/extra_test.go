@@ -17,8 +17,7 @@ func (test *arenaTest) extend(extend protocol.ArenaExtend) (string, error) {
 
 // The host names players by id or nickname. Only the host sees them.
 func TestOnlyTheHostSeesExtraTime(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, _ := test.createArena(asRace)
 	for _, player := range []string{"ada", "bob", "cyd"} {
 		test.mustJoin(joinRequest(player, created.Code))
@@ -50,8 +49,7 @@ func second(_ string, err error) error { return err }
 
 // Extra time is refused for bad requests, strangers, running matches and buzzer arenas.
 func TestExtraTimeIsRefused(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	buzzer, _ := test.createArena()
 	test.checkRefused(second(test.extend(protocol.ArenaExtend{ArenaID: buzzer.ArenaID, Player: "ada", Percent: 50})), protocol.CodeBadRequest)
 	created, stored := test.createArena(asRace)

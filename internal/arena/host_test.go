@@ -32,8 +32,7 @@ func (test *arenaTest) hostRequests() map[string]func(host, arenaID string) erro
 
 // Only the host may control an arena, and only an existing one.
 func TestOnlyTheHostControlsAnArena(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code))
 	for name, call := range test.hostRequests() {
@@ -51,8 +50,7 @@ func TestOnlyTheHostControlsAnArena(t *testing.T) {
 }
 
 func TestStartNeedsAPlayerAndStartsTheCountdown(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.checkRefused(test.Start(t.Context(), "demo", "hana", created.ArenaID), protocol.CodeBadRequest)
 	test.mustJoin(joinRequest("eve", created.Code, withRole("spectator")))
@@ -70,8 +68,7 @@ func TestStartNeedsAPlayerAndStartsTheCountdown(t *testing.T) {
 }
 
 func TestLockRefusesFurtherPlayers(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	if err := test.Lock(t.Context(), "demo", "hana", created.ArenaID); err != nil || !storedArena.locked {
 		t.Errorf("%v, %v", storedArena.locked, err)
@@ -79,8 +76,7 @@ func TestLockRefusesFurtherPlayers(t *testing.T) {
 }
 
 func TestNextProceedsWithPaceHost(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	for _, after := range []int{-2, 3, 100} {
 		test.checkRefused(test.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: created.ArenaID, After: after}), protocol.CodeBadRequest)
@@ -122,8 +118,7 @@ func TestCloseNotifiesAllSessions(t *testing.T) {
 
 // A failed request can be repeated.
 func TestFailedCloseCanBeRepeated(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	for _, method := range []string{"CloseArena", "RetireCode"} {
 		test.backend.failingMethods = map[string]bool{method: true}

@@ -14,8 +14,7 @@ import (
 )
 
 func TestJoinAddsSeatAndAttachesSession(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("eve", created.Code, inTeam("acme")))
 	joined, notifyOthers, err := test.Join(t.Context(), joinRequest("ada", created.Code))
@@ -44,8 +43,7 @@ func TestJoinAddsSeatAndAttachesSession(t *testing.T) {
 
 // A player with a seat keeps it, whatever the request and the phase.
 func TestJoinKeepsAnExistingSeat(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code, inTeam("b:2")))
 	for phase, want := range map[match.Phase]string{match.PhaseLobby: "", match.PhaseStarting: "", match.PhaseCountdown: storedArena.plan.ID, match.PhaseRevealed: storedArena.plan.ID, match.PhaseSettled: storedArena.plan.ID} {
@@ -63,8 +61,7 @@ func TestJoinKeepsAnExistingSeat(t *testing.T) {
 // Spectators and the host may join while the match is not over. Watching does
 // not occupy them.
 func TestSpectatorsAndTheHostJoinInEachPhase(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	storedArena.locked = true
 	for phase, want := range map[match.Phase]string{match.PhaseLobby: "", match.PhaseOpen: storedArena.plan.ID} {
@@ -106,8 +103,7 @@ func TestJoinIsRefused(t *testing.T) {
 		"has a duel ticket":     {func(test *arenaTest, _ *fakeArena) { test.backend.ticketByPlayer["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test := newArenaTest(t)
+			test := startTest(t)
 			created, storedArena := test.createArena()
 			if testCase.prepare != nil {
 				testCase.prepare(test, storedArena)
@@ -133,8 +129,7 @@ func (f *fakeArena) markLeft(player string) {
 
 // A player with a seat in another match is refused a seat, and may watch.
 func TestJoinIsRefusedDuringAnotherMatch(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, _ := test.createArena()
 	test.backend.matchByPlayer["demo/ada"] = "m_other"
 	test.backend.matches["m_other"] = &fakeArena{phase: match.PhaseOpen, seats: []match.Seat{{Player: "ada"}}}
@@ -147,8 +142,7 @@ func TestJoinIsRefusedDuringAnotherMatch(t *testing.T) {
 // The node dies or the store fails after the player was recorded and before the
 // seat exists. The stale record does not stop the player here or elsewhere.
 func TestCrashBeforeSeatDoesNotBlockPlayer(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	first, firstStored := test.createArena()
 	second, secondStored := test.createArena()
 	test.backend.failingMethods["AddSeat"] = true
@@ -189,8 +183,7 @@ func TestFailedJoinCanBeRepeated(t *testing.T) {
 
 // A refusal is returned even if freeing the player fails.
 func TestRefusalIsReturnedWhenFreeFails(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	storedArena.locked, test.backend.failingMethods["Free"] = true, true
 	_, _, err := test.Join(t.Context(), joinRequest("ada", created.Code))
@@ -202,8 +195,7 @@ func TestRefusalIsReturnedWhenFreeFails(t *testing.T) {
 // Forty players join at the same time, each with two requests. Each has one
 // seat, and the teams have equal size.
 func TestConcurrentJoinsAddOneSeatPerPlayer(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	var running sync.WaitGroup
 	for i := range 80 {

@@ -11,8 +11,7 @@ import (
 )
 
 func TestLeavingTheLobbyDeletesTheSeat(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code))
 	test.must(test.Leave(t.Context(), "demo", "ada", created.ArenaID))
@@ -26,8 +25,7 @@ func TestLeavingTheLobbyDeletesTheSeat(t *testing.T) {
 // A player who leaves a match forfeits: the seat stays, and the player may play
 // elsewhere. A repeated request changes nothing.
 func TestLeavingTheMatchForfeits(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code))
 	storedArena.phase = match.PhaseOpen
@@ -48,8 +46,7 @@ func TestLeavingTheMatchForfeits(t *testing.T) {
 }
 
 func TestSpectatorAndHostCanLeave(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.backend.matchByPlayer["demo/eve"] = "m_other" // eve plays elsewhere
 	for person, role := range map[string]string{"eve": "spectator", "hana": "host"} {
@@ -68,8 +65,7 @@ func TestSpectatorAndHostCanLeave(t *testing.T) {
 }
 
 func TestLeaveOfAnotherArenaIsRefused(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, _ := test.createArena()
 	for _, id := range []string{"", "a", "a_", "a_gone", "m_" + created.ArenaID[2:], created.ArenaID[2:], "x_" + created.ArenaID[2:]} {
 		test.checkRefused(test.Leave(t.Context(), "demo", "ada", id), protocol.CodeNotFound)
@@ -113,8 +109,7 @@ func TestKickRemovesPlace(t *testing.T) {
 
 // Only a person with a place can be banned, and the number of bans is limited.
 func TestOnlyPeopleInTheArenaCanBeBanned(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	storedArena.plan.Arena.MaxPlayers = 2
 	kick := func(player string, ban bool) error {
@@ -139,8 +134,7 @@ func TestOnlyPeopleInTheArenaCanBeBanned(t *testing.T) {
 }
 
 func TestKickRefusesHostsAndStrangers(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, storedArena := test.createArena()
 	test.mustJoin(joinRequest("ada", created.Code))
 	for host, kick := range map[string]protocol.ArenaKick{

@@ -10,8 +10,7 @@ import (
 
 // A host sees each arena with its present state. The match is named from its start on.
 func TestAHostsArenasAreListedWithTheirStates(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	states := map[match.Phase]string{match.PhaseLobby: stateLobby, match.PhaseStarting: stateLobby, match.PhaseOpen: statePlaying, match.PhaseOver: stateOver}
 	for phase, state := range states {
 		test.backend.records = nil
@@ -41,8 +40,7 @@ func TestAHostsArenasAreListedWithTheirStates(t *testing.T) {
 
 // A page of many arenas that are not settled keeps its order. A failed read fails the page.
 func TestManyHostedArenasAreReadTogether(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	for range 3 * concurrentReads {
 		test.createArena()
 	}
@@ -71,8 +69,7 @@ func (test *arenaTest) checkHosted(want protocol.HostedArena) {
 
 // The record of an arena is found by its own id only, not by that of its match.
 func TestRecordsAreFoundByTheIDOfTheArena(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	created, stored := test.createArena()
 	want := Record{Game: "demo", Match: stored.plan.ID, Host: "hana", Name: "Summer party", Mode: match.Buzzer}
 	if r, err := test.FindRecord(t.Context(), "demo", created.ArenaID); err != nil || r != want || r.ArenaID() != created.ArenaID {
@@ -86,8 +83,7 @@ func TestRecordsAreFoundByTheIDOfTheArena(t *testing.T) {
 
 // A result can be on its way for as long as the match store has the match.
 func TestAnArenaIsOverWhenItsMatchIsGone(t *testing.T) {
-	t.Parallel()
-	test := newArenaTest(t)
+	test := startTest(t)
 	_, stored := test.createArena()
 	for _, phase := range []match.Phase{match.PhaseLobby, match.PhaseOpen, match.PhaseOver} {
 		stored.phase = phase

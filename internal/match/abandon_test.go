@@ -85,10 +85,7 @@ func (c *cluster) checkSyncAbandoned(plan *Plan, nodes ...*node) {
 	c.Helper()
 	for _, n := range nodes {
 		session := n.openSession(plan.arenaSeat(0).Player)
-		var got protocol.MatchState
-		c.requireNoError(n.Attach(c.Context(), AttachRequest{
-			Match: plan.ID, Player: plan.arenaSeat(0).Player, Session: session, AfterSeq: 2, OnState: func(s protocol.MatchState) { got = s },
-		}))
+		got := n.sync(plan, plan.arenaSeat(0).Player, session, 2)
 		if over := session.lastOfType(c, protocol.TypeMatchOver); over.Data.Reason != "abandoned" || got.Phase != "over" || over.Seq != max(got.Seq, 2)+1 {
 			c.Errorf("%+v after %+v", over, got)
 		}
@@ -109,7 +106,7 @@ func TestAttachDetectsDataLoss(t *testing.T) {
 		c.passUntil(plan, PhaseOpen, 0)
 		c.store.restoreMatch(plan.ID, outdatedCopy)
 		adaSession := n.openSession(ada)
-		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: adaSession, OnState: func(protocol.MatchState) {}}))
+		n.sync(plan, ada, adaSession, 0)
 		c.checkAbandoned(bobSession)
 		c.checkAbandoned(adaSession)
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "question_not_open" && errorCode(err) != "question_closed" {
@@ -128,8 +125,7 @@ func TestAnswerDetectsDataLoss(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(bob)
-		plan := n.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 2)
 		outdatedCopy := c.store.copyMatch(plan.ID)
 		n.answerRight(plan, bob, 0)
 		c.store.restoreMatch(plan.ID, outdatedCopy)
@@ -237,7 +233,7 @@ func TestResultAfterDataLossIsKept(t *testing.T) {
 		c.requireNoError(nodeB.Leave(c.Context(), plan.ID, bob))
 		nodeA.store.setFault(nil)
 		bobSession := nodeA.openSession(bob)
-		c.requireNoError(nodeA.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: bobSession, OnState: func(protocol.MatchState) {}}))
+		nodeA.sync(plan, bob, bobSession, 0)
 		if over := bobSession.lastOfType(c, protocol.TypeMatchOver); over.Data.Reason != "forfeit" {
 			c.Errorf("%+v", over)
 		}

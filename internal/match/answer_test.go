@@ -79,8 +79,7 @@ func TestSecondAnswerIsRepeatedOrRefused(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(bob)
-		plan := n.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 2)
 		c.passUntil(plan, PhaseRevealed, 0)
 		c.passUntil(plan, PhaseOpen, 1) // the question of kind multiple
 		first := n.mustAnswer(plan, ada, 1, protocol.Given{Choices: []int{2, 0}})
@@ -119,8 +118,7 @@ func TestPushesComeWithTheReply(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
-		plan := n.startDuel(c, 1)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 1)
 		for i, player := range []string{bob, ada} {
 			before := len(session.frames())
 			_, afterReply, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
@@ -160,8 +158,7 @@ func TestAnswerIsJudgedAgainAfterOutdatedOpening(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.openSession(ada)
-		plan := n.startDuel(c, 1)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 1)
 		outdated := c.store.state(plan.ID)
 		outdated.OpensAt -= 4000
 		local := n.findLocalMatch(plan.ID)

@@ -230,10 +230,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 		c.passUntil(plan, PhaseRevealed, 0)
 		time.Sleep(10 * time.Millisecond)
 		c.checkReceivedLog(plan, session, 2)
-		var got protocol.MatchState
-		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{
-			Match: plan.ID, Player: "p_eve", Session: session, AfterSeq: 0, OnState: func(s protocol.MatchState) { got = s },
-		}))
+		got := nodeB.sync(plan, "p_eve", session, 0)
 		if got.Own != (protocol.OwnScore{}) || len(got.Scores) != 2 || got.Phase != "revealed" {
 			c.Errorf("%+v", got)
 		}

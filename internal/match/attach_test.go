@@ -74,8 +74,7 @@ func TestAttachSendsStateThenPushes(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
-		plan := n.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 2)
 		n.answerRight(plan, ada, 0)
 		for _, after := range []int64{0, 2, 3, 99} {
 			c.checkSync(n, plan, after)

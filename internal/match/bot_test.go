@@ -52,8 +52,7 @@ func TestBotAnswersAgainAfterStoreError(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.openSession(ada)
-		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
-		c.requireNoError(n.StartDuel(c.Context(), plan))
+		plan := n.startBotDuel(c, 1, NewBot())
 		c.passUntil(plan, PhaseOpen, 0)
 		failed := 0
 		n.store.setFault(func(method, _ string) fault {
@@ -78,8 +77,7 @@ func TestBotStopsWhenQuestionCloses(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.openSession(ada)
-		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
-		c.requireNoError(n.StartDuel(c.Context(), plan))
+		plan := n.startBotDuel(c, 1, NewBot())
 		attempts := 0
 		n.store.setFault(func(method, _ string) fault {
 			if state := c.store.state(plan.ID); state.Phase != PhaseOpen || now() > state.ClosesAt || method != "Step" && method != "Commit" {

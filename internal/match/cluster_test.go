@@ -136,6 +136,22 @@ func (n *node) startDuel(c *cluster, questions int) *Plan {
 	return plan
 }
 
+// openDuel creates a duel and waits until its first question is open.
+func (n *node) openDuel(c *cluster, questions int) *Plan {
+	c.Helper()
+	plan := n.startDuel(c, questions)
+	c.passUntil(plan, PhaseOpen, 0)
+	return plan
+}
+
+// startBotDuel creates a duel of ada and a bot.
+func (n *node) startBotDuel(c *cluster, questions int, bot Seat) *Plan {
+	c.Helper()
+	plan := newPlan("m_1", now()+3000, questions).withBotOpponent(bot)
+	c.requireNoError(n.StartDuel(c.Context(), plan))
+	return plan
+}
+
 // startDuelAt creates a duel of ada at a node and bob at another one.
 func (c *cluster) startDuelAt(nodeOfAda, nodeOfBob *node, questions int) (plan *Plan, sessionOfAda, sessionOfBob *frameRecorder) {
 	c.Helper()
@@ -151,6 +167,15 @@ func (n *node) attach(plan *Plan, player string, after int64) *frameRecorder {
 	session := n.openSession(player)
 	n.c.requireNoError(n.Attach(n.c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: session, AfterSeq: after}))
 	return session
+}
+
+// sync attaches a session and returns the state that it gets before the pushes after a number.
+func (n *node) sync(plan *Plan, player string, session Subscriber, after int64) (got protocol.MatchState) {
+	n.c.Helper()
+	n.c.requireNoError(n.Attach(n.c.Context(), AttachRequest{
+		Match: plan.ID, Player: player, Session: session, AfterSeq: after, OnState: func(state protocol.MatchState) { got = state },
+	}))
+	return got
 }
 
 // answer submits an answer and runs its follow-up.

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"laststand/internal/protocol"
 )
 
 // Two nodes load a match whose node has died, and sweep it. Only the one that takes the last
@@ -14,8 +12,7 @@ func TestSweptMatchIsReleasedWhereNobodyPlays(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB, nodeC := c.startNode(), c.startNode(), c.startNode()
 		nodeA.openSession(ada)
-		plan := nodeA.startDuel(c, 3)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := nodeA.openDuel(c, 3)
 		nodeA.kill()
 		for _, n := range []*node{nodeB, nodeC} { // a request loads the match at each
 			_, err := n.Status(c.Context(), plan.ID)
@@ -69,7 +66,7 @@ func TestSessionIsNotAttachedToReleasedCopy(t *testing.T) {
 			return noFault
 		})
 		session := n.openSession(ada)
-		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) {}}))
+		n.sync(plan, ada, session, 0)
 		if n.findLocalMatch(plan.ID) == first || len(n.findLocalMatch(plan.ID).sessions) != 1 {
 			c.Error("the session is not attached to the new copy")
 		}

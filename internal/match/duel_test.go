@@ -86,8 +86,7 @@ func TestDuelWithoutAnswersIsADraw(t *testing.T) {
 func TestArrivalTimeDecidesWhetherAnswerIsInTime(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
-		plan := n.startDuel(c, 1)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 1)
 		state := c.store.state(plan.ID)
 		time.Sleep(time.Duration(state.ClosesAt-now()+100) * time.Millisecond)
 		submit := func(player string, arrivedAt int64) string {
@@ -180,8 +179,7 @@ func TestBotAnswersEveryQuestion(t *testing.T) {
 		n := c.startNode()
 		session := n.openSession(ada)
 		bot := NewBot()
-		plan := newPlan("m_1", now()+3000, 5).withBotOpponent(bot)
-		c.requireNoError(n.StartDuel(c.Context(), plan))
+		plan := n.startBotDuel(c, 5, bot)
 		c.passUntil(plan, PhaseOver, 4)
 		c.checkWholeLog(plan, session)
 		over := session.lastOfType(c, "match.over").Data
@@ -201,8 +199,7 @@ func TestBotAnswersAfterNodeDies(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		nodeA.openSession(ada)
-		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
-		c.requireNoError(nodeA.StartDuel(c.Context(), plan))
+		plan := nodeA.startBotDuel(c, 1, NewBot())
 		c.passUntil(plan, PhaseOpen, 0)
 		nodeA.kill()
 		time.Sleep(time.Second)

@@ -64,6 +64,18 @@ func (store *faultyStore) setFault(f func(method, match string) fault) {
 	store.fault = f
 }
 
+// countCalls counts the calls of a method from now on.
+func (store *faultyStore) countCalls(method string) *int {
+	calls := new(int)
+	store.setFault(func(called, _ string) fault {
+		if called == method {
+			*calls++
+		}
+		return noFault
+	})
+	return calls
+}
+
 func (store *faultyStore) askFault(method, match string) fault {
 	store.mu.Lock()
 	f := store.fault

@@ -110,8 +110,7 @@ func TestLateSealExtendsQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		nodeA.openSession(ada)
-		plan := nodeA.startDuel(c, 1)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := nodeA.openDuel(c, 1)
 		nodeA.kill()
 		closesAt := c.store.state(plan.ID).ClosesAt
 		for now() < closesAt+5000 && !c.store.state(plan.ID).Extended {
@@ -162,8 +161,7 @@ func TestOutdatedReadDoesNotRevealExtendedQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.openSession(ada)
-		plan := n.startDuel(c, 1)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 1)
 		outdatedView, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, Players: plan.duelPlayers(), AfterSeq: -1})
 		c.requireNoError(err)
 		extension := extendStep(plan, outdatedView, 2000, now())

@@ -116,8 +116,7 @@ func TestMatchContinuesAfterNodeDies(t *testing.T) {
 func TestQuestionClosesAfterNodesDie(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB, survivor := c.startNode(), c.startNode(), c.startNode()
-		plan := nodeA.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := nodeA.openDuel(c, 2)
 		for player, n := range map[string]*node{ada: nodeA, bob: nodeB} {
 			_, _, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
 			c.requireNoError(err)

@@ -163,16 +163,10 @@ func TestMatchesSettledTogetherAreNotifiedTogether(t *testing.T) {
 				results[i].CountsForLeaderboards = true
 				c.store.markSettled(results[i])
 			}
-			lookups := 0
-			n.store.setFault(func(method, _ string) fault {
-				if method == "Nodes" {
-					lookups++
-				}
-				return noFault
-			})
+			lookups := n.store.countCalls("Nodes")
 			n.NotifySettled(c.Context(), results)
-			if notified := counter.notifiedPlayers.Load(); notified != 3*(1-failures) || lookups != 1 {
-				t.Errorf("%d players notified at once, %d look-ups", notified, lookups)
+			if notified := counter.notifiedPlayers.Load(); notified != 3*(1-failures) || *lookups != 1 {
+				t.Errorf("%d players notified at once, %d look-ups", notified, *lookups)
 			}
 			time.Sleep(time.Minute)
 			if notified := counter.notifiedPlayers.Load(); notified != 3 {

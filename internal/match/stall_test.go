@@ -184,17 +184,11 @@ func TestCallThatLosesEveryStepFails(t *testing.T) {
 		n := c.startNode()
 		plan := newArena(Buzzer, 1)
 		c.createArenaWithPlayers(plan, 1, n)
-		reads := 0
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Read" {
-				reads++
-			}
-			return noFault
-		})
+		reads := n.store.countCalls("Read")
 		n.Matches = losingStore{n.store}
 		var refused *protocol.Error
-		if err := n.StartArena(c.Context(), plan.ID); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || reads != maxStepAttempts {
-			c.Errorf("%v after %d reads", err, reads)
+		if err := n.StartArena(c.Context(), plan.ID); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || *reads != maxStepAttempts {
+			c.Errorf("%v after %d reads", err, *reads)
 		}
 		n.Matches = n.store
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))

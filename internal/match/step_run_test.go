@@ -65,8 +65,7 @@ func TestMissedStepsTakeEffectAlthoughTheNextStepFails(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
-		plan := newPlan("m_1", now()+3000, 2).withBotOpponent(NewBot())
-		c.requireNoError(n.StartDuel(c.Context(), plan))
+		plan := n.startBotDuel(c, 2, NewBot())
 		view, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: -1})
 		c.requireNoError(err)
 		opening := openStep(plan, view, 0, now())

@@ -107,8 +107,7 @@ func TestRepeatedAnswerKeepsPushNumbers(t *testing.T) {
 		runNamedInCluster(t, name, func(c *cluster) {
 			n := c.startNode()
 			sessionA, sessionB := n.openSession(ada), n.openSession(bob)
-			plan := n.startDuel(c, 1)
-			c.passUntil(plan, PhaseOpen, 0)
+			plan := n.openDuel(c, 1)
 			if !testCase.knowsAnswers {
 				n.findLocalMatch(plan.ID).duel = duelAnswers{}
 			}

@@ -22,8 +22,7 @@ func TestUnreadableMatchCountsAsMissing(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		readingNode, nonReadingNode := c.startNode(), c.startNodeThatCannotRead()
 		session := readingNode.openSession(ada)
-		plan := readingNode.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := readingNode.openDuel(c, 2)
 		if status, err := nonReadingNode.Status(c.Context(), plan.ID); err != nil || status.Running {
 			c.Errorf("%+v, %v", status, err)
 		}
@@ -46,8 +45,7 @@ func TestHeldMatchSurvivesUnreadableReads(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
-		plan := n.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := n.openDuel(c, 2)
 		n.store.setFault(faultOf(unreadableMatch, "Read"))
 		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: n.openSession(bob)}); !errors.Is(err, ErrUnreadable) {
 			c.Errorf("a sync: %v", err)
@@ -86,8 +84,7 @@ func TestUnreadableOverdueMatchIsRemoved(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		readingNode, nonReadingNode := c.startNode(), c.startNodeThatCannotRead()
 		readingNode.openSession(ada)
-		plan := readingNode.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := readingNode.openDuel(c, 2)
 		readingNode.kill()
 		time.Sleep(time.Minute)
 		if c.store.copyMatch(plan.ID) == nil {
@@ -110,8 +107,7 @@ func TestUnreadableMatchContinuesWhenANodeCanReadIt(t *testing.T) {
 		readingNode := c.startNode()
 		c.startNodeThatCannotRead()
 		readingNode.openSession(ada)
-		plan := readingNode.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := readingNode.openDuel(c, 2)
 		readingNode.kill()
 		time.Sleep(50 * time.Second)
 		c.startNode()
@@ -128,8 +124,7 @@ func TestStartedNodeLeavesTimeToAdvanceUnreadableMatch(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		readingNode := c.startNode()
 		readingNode.openSession(ada)
-		plan := readingNode.startDuel(c, 2)
-		c.passUntil(plan, PhaseOpen, 0)
+		plan := readingNode.openDuel(c, 2)
 		readingNode.kill()
 		time.Sleep(2 * time.Minute)
 		nonReadingNode := c.startNode()

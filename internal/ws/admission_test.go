@@ -65,8 +65,7 @@ func (c *client) sendHelloExpectWelcome(player string) *client {
 // An address may have PerAddress websockets, and an IPv6 network of 64 bits counts as one
 // address. Other addresses are not affected. When a websocket ends, its place is free.
 func TestConnectionsPerAddressAreLimited(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.PerAddress = 2 })
+	n := startParallel(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.PerAddress = 2 })
 	for name, addresses := range map[string][4]string{
 		"four": {"198.51.100.1", "198.51.100.1", "198.51.100.1", "198.51.100.2"},
 		"six":  {"2a00:1:2:3::1", "2a00:1:2:3::2", "2a00:1:2:3:4::1", "2a00:1:2:4::1"},
@@ -92,8 +91,7 @@ func TestHellosAreLimited(t *testing.T) {
 		return rules.NewRule(overload.RuleConfig{Name: name, Subject: "hellos", Limit: limitPerHour, Per: time.Hour})
 	}
 	t.Run("per address", func(t *testing.T) {
-		t.Parallel()
-		n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
+		n := startParallel(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
 		n.dialFrom("198.51.100.1").sendHelloExpectWelcome("ada")
 		c := n.dialFrom("198.51.100.1")
 		c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"}) // a forged hello takes a token, too
@@ -106,8 +104,7 @@ func TestHellosAreLimited(t *testing.T) {
 		n.dialFrom("198.51.100.2").sendHelloExpectWelcome("eve").expectPong()
 	})
 	t.Run("per node", func(t *testing.T) {
-		t.Parallel()
-		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos", 2) })
+		n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos", 2) })
 		playerA, playerB := n.startDuel("d")
 		resume := &protocol.Resume{Match: playerA.expectFrame(protocol.TypeMatchFound).Match}
 		playerB.expectFrame(protocol.TypeMatchFound)
@@ -129,8 +126,7 @@ func TestHellosAreLimited(t *testing.T) {
 		c.expectRetryLater()
 	})
 	t.Run("forged hellos use the tokens of new ones", func(t *testing.T) {
-		t.Parallel()
-		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos_and_forged_ones", 2) })
+		n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos_and_forged_ones", 2) })
 		for range 4 { // they take the available tokens and leave no debt
 			c := n.dial()
 			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
@@ -229,8 +225,7 @@ func refusalCount(t *testing.T, registry *prometheus.Registry, outcome, rule str
 // Each message takes its tokens from the bucket, even if it is refused for another
 // reason.
 func TestMessageTypesCostDifferentTokens(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, withMessagesPerSecond(6))
+	n := startParallel(t, withMessagesPerSecond(6))
 	for kind, want := range map[string]float64{
 		protocol.TypePing: 1, protocol.TypeAnswer: 1, "nonsense": 1, protocol.TypeArenaLeave: 1, protocol.TypeBoardUnwatch: 1,
 		protocol.TypeDuelJoin: 2, protocol.TypeMatchSync: 2, protocol.TypeArenaJoin: 3, protocol.TypeBoardWatch: 3,
@@ -322,8 +317,7 @@ func (*refusingShedder) Check(overload.Kind) error {
 // The retry time of a rejected hello is random and at least retryMS. If it were the time of
 // the next token, thousands of waiting clients would retry at the same time.
 func TestRejectedHellosRetryLater(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = &refusingShedder{} })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = &refusingShedder{} })
 	retryTimes := map[int64]bool{}
 	for i := range 8 {
 		c := n.dialAndGreet(fmt.Sprint("p", i), nil)
@@ -339,8 +333,7 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 
 // The last places are for players in a match.
 func TestLastPlacesAreForPlayersInMatch(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
 	playerA, _, _ := n.startFoundDuel("d")
 	playerA.disconnect()
 	n.eventually("the disconnected player's place is free", func() bool { return len(n.openSessions()) == 1 })
@@ -397,8 +390,7 @@ func TestOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 // A message that has started must end within messageTimeout. Otherwise the server closes the
 // session, wherever the message stops.
 func TestSlowMessageClosesSession(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.parker.MessageTimeout = 100 * time.Millisecond
 	completeFrame := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
@@ -442,8 +434,7 @@ func TestSlowMessageClosesSession(t *testing.T) {
 // The server closes a session that sends an invalid frame, and counts it under that
 // code.
 func TestInvalidFrameClosesSession(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	invalidFrames := map[string][]byte{
 		"unmasked": {0x81, 0x02, '{', '}'}, "compressed": {0xc1, 0x80, 0, 0, 0, 0}, "unknown kind": {0x83, 0x80, 0, 0, 0, 0},
 		"continuation of no message": {0x80, 0x80, 0, 0, 0, 0}, "fragmented ping": {0x09, 0x80, 0, 0, 0, 0},
@@ -467,8 +458,7 @@ func TestInvalidFrameClosesSession(t *testing.T) {
 // A client that only answers pings has started no message, so no message deadline
 // applies.
 func TestControlFramesStartNoMessageDeadline(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
 	n.parker.MessageTimeout = 20 * time.Millisecond
 	c := n.connectPlayer("ada")
 	answerPing, pings := c.conn.PingHandler(), 0

@@ -15,8 +15,7 @@ import (
 
 // Every arena request is forwarded as sent, and gets the reply of the protocol.
 func TestArenaRequestsAreForwarded(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	for _, test := range []struct{ kind, data, wantCall, reply string }{
 		{protocol.TypeArenaLeave, `{"arena_id":"a_1"}`, "leave demo ada a_1", protocol.TypeArenaLeft},
@@ -44,8 +43,7 @@ func TestArenaRequestsAreForwarded(t *testing.T) {
 
 // The reply to arena.extend lists the players with extra time.
 func TestExtraTimeIsForwarded(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	extend := protocol.ArenaExtend{ArenaID: "a_1", Player: "p", Percent: 50}
 	if f := c.request(protocol.TypeArenaExtend, extend, protocol.TypeArenaExtended); string(f.Data) != `{"extra":[{"player":"p","nickname":"Ada","percent":50}]}` {
@@ -61,8 +59,7 @@ func TestExtraTimeIsForwarded(t *testing.T) {
 
 // The reply to a join comes before the pushes that it causes.
 func TestArenaJoinReplyPrecedesItsPushes(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	n.arenas.joined = protocol.ArenaJoined{
 		ArenaID: "a_1", Mode: "buzzer", Name: "Cup", As: "player", Team: "x",
@@ -90,8 +87,7 @@ func TestArenaJoinReplyPrecedesItsPushes(t *testing.T) {
 
 // The token alone identifies a host. A host plays no duel.
 func TestTokenAloneIdentifiesHost(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c, welcome := n.connectHost("quizmaster")
 	if welcome.PlayerID != "quizmaster" || welcome.Nickname != "quizmaster" || welcome.Game != "demo" || welcome.Playing != nil {
 		t.Errorf("welcome %+v", welcome)
@@ -106,8 +102,7 @@ func TestTokenAloneIdentifiesHost(t *testing.T) {
 
 // A host resumes by naming the match.
 func TestHostResumesByMatchID(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	arena := n.openArena("quizmaster")
 	arena.addWatcher("quizmaster", match.HostRole)
 	arena.addSeat("ada")
@@ -125,8 +120,7 @@ func TestHostResumesByMatchID(t *testing.T) {
 // A player who reconnects to an arena's lobby gets the arena in the welcome, and its
 // pushes afterwards.
 func TestWelcomeNamesArenaInLobby(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	former := n.connectPlayer("ada")
 	arena := n.openArena("bob")
 	arena.addSeat("ada")
@@ -155,8 +149,7 @@ func TestWelcomeNamesArenaInLobby(t *testing.T) {
 
 // A player who disconnects in a lobby keeps the seat.
 func TestSeatOutlivesTheConnection(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	arena := n.openArena("bob")
 	arena.addSeat("ada")
@@ -174,8 +167,7 @@ func TestSeatOutlivesTheConnection(t *testing.T) {
 // A player who leaves an arena's match leaves the arena, too. A spectator has no seat to
 // leave.
 func TestLeavingArenaMatchLeavesArena(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c, watcher := n.connectPlayer("ada"), n.connectPlayer("eve")
 	arena := n.openArena("bob")
 	arena.addSeat("ada")

@@ -13,8 +13,7 @@ import (
 // A newer connection closes the former one and takes over its ticket. The end of the
 // former one does not withdraw the ticket.
 func TestNewerConnectionTakesOverTicket(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	former := newPlayer(n.connectPlayer("ada"), "ada")
 	former.joinDuel("c")
 	newer := newPlayer(n.connectPlayer("ada"), "ada")
@@ -30,8 +29,7 @@ func TestNewerConnectionTakesOverTicket(t *testing.T) {
 // A newer connection that does not resume continues the match from the number in its
 // welcome. The end of the former one does not detach it.
 func TestNewerConnectionContinuesMatch(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	former, other := n.startDuel("d")
 	found := former.expectFrame(protocol.TypeMatchFound)
 	former.expectFrame(protocol.TypeQuestion)
@@ -52,8 +50,7 @@ func TestNewerConnectionContinuesMatch(t *testing.T) {
 // A player who reconnects while the former connection is ending keeps the existing or
 // the new ticket.
 func TestTicketStaysWhileFormerConnectionEnds(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	for i := range 30 {
 		name := fmt.Sprint("p", i)
 		former := newPlayer(n.connectPlayer(name), name)
@@ -79,8 +76,7 @@ func categoryName(i int) string { return fmt.Sprint("c", i) }
 
 // A newer session waits while the former one unbinds its player.
 func TestNewerSessionWaitsForUnbind(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	former := n.connectPlayer("ada")
 	formerSession := n.session("ada")
 	formerSession.unbindMu.Lock()
@@ -99,8 +95,7 @@ func TestNewerSessionWaitsForUnbind(t *testing.T) {
 
 // Nothing references a session that has ended, not even its match.
 func TestEndedSessionIsGarbageCollected(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	session := weak.Make(n.session(playerA.name))

@@ -74,8 +74,7 @@ func (c *client) expectBoard(want string) {
 }
 
 func TestWatchedBoardsArePushed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	limit := 10
 	c.request(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit}, protocol.TypeBoardOK)
@@ -101,8 +100,7 @@ func TestWatchedBoardsArePushed(t *testing.T) {
 }
 
 func TestWatchesEndWithTheConnection(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c, host := n.connectPlayer("ada"), n.dial()
 	host.request(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)}, protocol.TypeWelcome)
 	for i, watcher := range []*client{c, host} {
@@ -119,8 +117,7 @@ func TestWatchesEndWithTheConnection(t *testing.T) {
 }
 
 func TestBoardsPerConnectionAreLimited(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	watch := func(i int) {
 		c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: fmt.Sprint(i, "d")})
@@ -141,8 +138,7 @@ func TestBoardsPerConnectionAreLimited(t *testing.T) {
 }
 
 func TestInvalidBoardRequestsAreRefused(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	for _, testCase := range []struct {
 		err  error

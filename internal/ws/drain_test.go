@@ -34,8 +34,7 @@ func (n *node) startDrain() (endDrain context.CancelFunc, drainEnded <-chan stru
 // An idle session gets the draining push and is closed immediately, with or without a
 // hello. New sessions are refused.
 func TestDrainClosesIdleSessionsImmediately(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	var clients []*client
 	for i := range 20 {
 		clients = append(clients, n.connectPlayer(fmt.Sprint("p", i)))
@@ -62,8 +61,7 @@ func TestDrainClosesIdleSessionsImmediately(t *testing.T) {
 // A playing session gets the draining push, plays to the end and is closed then. The
 // last push comes before the close frame.
 func TestDrainWaitsForMatches(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
 	idle := n.connectPlayer("idle")
@@ -94,8 +92,7 @@ func TestDrainWaitsForMatches(t *testing.T) {
 
 // When the drain's context ends, all sessions are closed.
 func TestDrainClosesAllWhenContextEnds(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB, _ := n.startFoundDuel("d")
 	endDrain, drained := n.startDrain()
 	playerA.readUntil(protocol.TypeDraining)
@@ -154,8 +151,7 @@ func (c *client) expectDrained() {
 // A drain keeps the players and the host of an arena that has started, and closes those
 // in a lobby. The seat in the lobby stays.
 func TestDrainKeepsRunningArenas(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	waiting, playing, watcher := n.connectPlayer("ada"), n.connectPlayer("bob"), n.connectPlayer("eve")
 	host, _ := n.connectHost("quizmaster")
 	lobbyArena, runningArena := n.openArena("quizmaster"), n.openArena("quizmaster")

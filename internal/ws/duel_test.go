@@ -15,8 +15,7 @@ func shortDuels(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 2, 
 // the same time: the embedded Redis runs one script at a time. On an overloaded machine a
 // script takes some 50 ms, and more callers would exceed their timeout of 2 s.
 func TestManyDuelsRunWithoutGaps(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, shortDuels)
+	n := startParallel(t, shortDuels)
 	const duels, concurrentDuels = 200, 4
 	duelNumbers := make(chan int)
 	var workers []func()
@@ -45,8 +44,7 @@ func TestManyDuelsRunWithoutGaps(t *testing.T) {
 }
 
 func TestAnswersAreAcceptedOnce(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	answer := func(question, choice int) {
@@ -88,8 +86,7 @@ func TestAnswersAreAcceptedOnce(t *testing.T) {
 // The leaving player gets the reply before the match is over, and the other player gets
 // the end of the match.
 func TestLeavingMatchForfeitsIt(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerA.expectFrame(protocol.TypeQuestion)
@@ -109,8 +106,7 @@ func TestLeavingMatchForfeitsIt(t *testing.T) {
 
 // A client can ask for the state at any time, and gets no push twice.
 func TestMatchSyncReturnsTheState(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, _ := n.startDuel("d")
 	found := playerA.expectFrame(protocol.TypeMatchFound)
 	question := playerA.expectFrame(protocol.TypeQuestion)
@@ -131,8 +127,7 @@ func TestMatchSyncReturnsTheState(t *testing.T) {
 
 // A bot plays if no opponent joins.
 func TestBotPlaysIfNoOpponentJoins(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 1, 300 })
+	n := startParallel(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 1, 300 })
 	c := n.connectPlayer("ada")
 	c.request(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": 1}, protocol.TypeDuelQueued)
 	var found protocol.MatchFound

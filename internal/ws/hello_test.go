@@ -15,8 +15,7 @@ import (
 )
 
 func TestHelloGetsWelcome(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	before := now()
 	c, welcome := n.connectAndResume("ada", nil)
 	if got := c.conn.Subprotocol(); got != protocol.Subprotocol {
@@ -36,8 +35,7 @@ func TestHelloGetsWelcome(t *testing.T) {
 
 // The first frame must be a valid hello; each fault closes with its code.
 func TestFirstFrameMustBeValidHello(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	hello := func(token string) string {
 		return fmt.Sprintf(`{"id":1,"type":"hello","data":{"token":%q}}`, token)
 	}
@@ -83,8 +81,7 @@ func TestFirstFrameMustBeValidHello(t *testing.T) {
 
 // The largest frame that is allowed arrives in one piece and in two.
 func TestLargestFrameIsAccepted(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	head, tail := `{"id":9,"type":"ping","data":{"at":"`, `"}}`
 	full := head + strings.Repeat("x", protocol.MaxFrame-len(head)-len(tail)) + tail
@@ -109,16 +106,14 @@ func TestLargestFrameIsAccepted(t *testing.T) {
 }
 
 func TestSessionWithoutHelloIsClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.helloTimeout = 50 * time.Millisecond
 	n.dial().expectClose(4408)
 }
 
 // A hello that was sent in time is answered, even if handling it takes long.
 func TestSlowHelloIsAnswered(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.helloTimeout = 300 * time.Millisecond
 	n.identity.ensureMayReturn = make(chan struct{})
 	c := n.dialAndGreet("ada", nil)
@@ -131,8 +126,7 @@ func TestSlowHelloIsAnswered(t *testing.T) {
 }
 
 func TestExpiredTokenClosesSession(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.dial()
 	expiresAt := now() + 500
 	c.request(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", expiresAt)}, protocol.TypeWelcome)
@@ -144,8 +138,7 @@ func TestExpiredTokenClosesSession(t *testing.T) {
 
 // Any frame of the client keeps a session open. A client that sends nothing is closed.
 func TestSilentClientIsClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
 	for name, newAnswer := range map[string]func(c *client) func(string) error{
 		"pong": func(c *client) func(string) error { return c.conn.PingHandler() },
 		"ping": func(c *client) func(string) error {
@@ -184,8 +177,7 @@ func TestSilentClientIsClosed(t *testing.T) {
 
 // The close frame arrives even if the client has sent more than was read.
 func TestTheCloseFrameArrivesDespiteUnreadBytes(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	for range 50 {
 		c := n.connectPlayer("ada")
 		c.send("{")

@@ -16,8 +16,7 @@ import (
 // CloseIdle closes sessions without a request for a minute, longest idle first, a share
 // per call. A session in a match stays.
 func TestCloseIdleClosesTheLongestIdleFirst(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.startFoundDuel("d")
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	for i, name := range []string{"idle", "idler", "d.a", "d.b"} {
@@ -118,8 +117,7 @@ func TestDryRunEvictsNoIdleSession(t *testing.T) {
 // When fewer places are free, an address may have fewer sessions, except for players in a
 // match.
 func TestPlacesPerAddressShrinkOnFullNode(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections, c.Limits.PerAddress = 20, 8 })
+	n := startParallel(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections, c.Limits.PerAddress = 20, 8 })
 	playerA, _, matchID := n.startFoundDuel("d")
 	n.connectPlayer("x")
 	n.connectPlayer("y")

@@ -60,8 +60,7 @@ func (n matchNotifier) AttachSession(ctx context.Context, game, id, player strin
 // after that match is over. By then the player has a new session here and is in another
 // match. That session gets nothing of the old match.
 func TestSessionGetsNothingOfOldMatchPairedLate(t *testing.T) {
-	t.Parallel()
-	pairingNode := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions = 1 })
+	pairingNode := startParallel(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions = 1 })
 	tickets := &delayedTickets{lobbyStores: pairingNode.tickets, replyReady: make(chan struct{}), proceed: make(chan struct{})}
 	attachedMatches := make(chan string, 100)
 	pairingNode.tickets = tickets

@@ -21,8 +21,7 @@ func withMessagesPerSecond(rate float64) func(*Config, *lobby.DuelSettings) {
 // A message without a token in the bucket is refused, and the third refusal closes the session.
 // Faulty messages take tokens too.
 func TestTooManyMessagesCloseTheSession(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, withMessagesPerSecond(0.001))
+	n := startParallel(t, withMessagesPerSecond(0.001))
 	c := n.connectPlayer("ada")
 	c.expectPong() // the bucket has one token
 	for range 4 {
@@ -60,8 +59,7 @@ func TestTooManyControlFramesCloseTheSession(t *testing.T) {
 }
 
 func TestMessageLimiterRefillsLikeTokenBucket(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, withMessagesPerSecond(8))
+	n := startParallel(t, withMessagesPerSecond(8))
 	c := n.connectPlayer("ada")
 	startedAt := time.Now()
 	for range 8 {
@@ -89,8 +87,7 @@ func TestMessageLimiterRefillsLikeTokenBucket(t *testing.T) {
 
 // The third refusal closes only if the first was less than 10 s ago.
 func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, withMessagesPerSecond(0.001))
+	n := startParallel(t, withMessagesPerSecond(0.001))
 	c := n.connectPlayer("ada")
 	c.expectPong()
 	se := n.session("ada")
@@ -122,8 +119,7 @@ func (o *outbox) isBusy() bool {
 }
 
 func TestConnectionsAreLimited(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 1 })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 1 })
 	first := n.connectPlayer("ada")
 	for range 20 {
 		c := n.dial()
@@ -139,8 +135,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 // A rejected connection keeps no request in memory. Above the limit of rejections the
 // connection is closed without a frame.
 func TestRejectionsAreLimited(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 0 })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 0 })
 	_ = n.rejecting.Acquire(t.Context(), maxRejecting-2)
 	defer n.rejecting.Release(maxRejecting - 2)
 	returned := make(chan struct{}, 3)
@@ -167,8 +162,7 @@ func TestRejectionsAreLimited(t *testing.T) {
 }
 
 func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) {
 		c.IsOriginAllowed = httpserver.NewOrigins([]string{"https://play.example.com"}, func(*http.Request) bool { return false }).Allow
 	})
 	ownOrigin := "http" + n.url[len("ws"):]
@@ -204,8 +198,7 @@ func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 
 // A request that cannot be upgraded gets a problem document.
 func TestRequestWithoutUpgradeGetsProblem(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	response, err := http.Get("http" + n.url[len("ws"):])
 	if err != nil {
 		t.Fatal(err)

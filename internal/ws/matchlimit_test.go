@@ -23,8 +23,7 @@ func withMatchesPerDay(perPlayer, perAddress int) func(*Config, *lobby.DuelSetti
 
 // A duel counts for both players, even if one of them disconnects before it starts.
 func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, shortDuels, withMatchesPerDay(1, 100))
+	n := startParallel(t, shortDuels, withMatchesPerDay(1, 100))
 	ada, bob := n.connectPlayer("ada"), n.connectPlayer("bob")
 	for _, c := range []*client{ada, bob} {
 		c.request(protocol.TypeDuelJoin, protocol.Empty{}, protocol.TypeDuelQueued)
@@ -44,8 +43,7 @@ func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
 // An arena joined as a player counts for the player and for the address. Watching, or a
 // refused join, does not count.
 func TestArenasCountWhenTheyAreJoined(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, withMatchesPerDay(2, 3))
+	n := startParallel(t, withMatchesPerDay(2, 3))
 	joinExpect := func(c *client, role match.Role, want string) {
 		t.Helper()
 		n.arenas.mu.Lock()

@@ -72,6 +72,13 @@ func startNode(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) *nod
 	return c.addNode()
 }
 
+// startParallel runs a node for a test that runs in parallel with others.
+func startParallel(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) *node {
+	t.Helper()
+	t.Parallel()
+	return startNode(t, options...)
+}
+
 // addNode runs one more node of a cluster.
 func (c *cluster) addNode() *node {
 	c.Helper()

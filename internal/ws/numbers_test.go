@@ -15,8 +15,7 @@ import (
 // During a whole match a player reconnects alternately at two nodes. Each connection
 // closes the one before. No push is missing and none is repeated.
 func TestReconnectingBetweenNodesLosesNoPush(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	nodes := []*node{n, n.addNode()}
 	playerA, playerB := n.startDuel("d")
 	playerA.mayLoseReplies = true
@@ -35,8 +34,7 @@ func TestReconnectingBetweenNodesLosesNoPush(t *testing.T) {
 
 // A newer connection takes over the ticket, at any node.
 func TestNewerConnectionAtOtherNodeTakesOverTicket(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	other := n.addNode()
 	former := newPlayer(n.connectPlayer("ada"), "ada")
 	former.joinDuel("c")
@@ -49,8 +47,7 @@ func TestNewerConnectionAtOtherNodeTakesOverTicket(t *testing.T) {
 // A former connection that does not know of the newer one does not withdraw its ticket
 // when it ends.
 func TestFormerConnectionKeepsTicketOfNewer(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.dropReplaced.Store(true)
 	other := n.addNode()
 	former := n.connectPlayer("ada")
@@ -65,8 +62,7 @@ func TestFormerConnectionKeepsTicketOfNewer(t *testing.T) {
 
 // If a notification of a newer connection was lost, a heartbeat finds the newer one.
 func TestHeartbeatFindsNewerSession(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 200 * time.Millisecond })
+	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 200 * time.Millisecond })
 	n.dropReplaced.Store(true)
 	other := n.addNode()
 	former := n.connectPlayer("ada")
@@ -102,8 +98,7 @@ func TestLateHeartbeatClosesNoLiveClient(t *testing.T) {
 }
 
 func TestCloseReplacedClosesOnlyOlderSessions(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	number := n.session("ada").number
 	n.CloseReplaced("demo", "ada", number-1) // a late notification of a former session

@@ -64,8 +64,7 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) { //nolint:paralleltest // 
 
 // A session parks at once after its hello, before it is quiet.
 func TestSessionParksAfterItsHello(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.changeParker(func(c *wsconn.Config) { c.QuietAfter = time.Hour })
 	n.connectPlayer("ada")
 	n.eventually("it is parked", func() bool { return n.parkedCount() == 1 })
@@ -73,8 +72,7 @@ func TestSessionParksAfterItsHello(t *testing.T) {
 
 // A parked session ends once, like any other, if the client or the server ends it.
 func TestParkedSessionsCanEnd(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.parkImmediately()
 	endings := map[string]struct {
 		code int // 0: no close frame
@@ -107,8 +105,7 @@ func TestParkedSessionsCanEnd(t *testing.T) {
 
 // A drain unparks all parked sessions and sends them the draining push.
 func TestParkedSessionsAreDrained(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.parkImmediately()
 	n.parker.CloseTimeout = clientTimeout // so many clients take long to reply on a busy machine
 	var clients []*client

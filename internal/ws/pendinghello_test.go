@@ -55,8 +55,7 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 // A full node admits a player by evicting a session without a hello, of an address that
 // has more of them.
 func TestFullNodeEvictsPendingHello(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
+	n := startParallel(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
 	playerA, _, matchID := n.startFoundDuel("d")
 	playerA.disconnect()
 	n.eventually("the disconnected session has ended", func() bool { return len(n.openSessions()) == 1 })

@@ -14,8 +14,7 @@ import (
 
 // A panic fails the message that caused it, and nothing else.
 func TestPanicGetsInternalError(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	n.arenas.setResult(func(context.Context) error { panic("a secret") })
 	if e := c.requestRefused(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"}, protocol.CodeInternal); strings.Contains(e.Message, "secret") {
@@ -36,8 +35,7 @@ func TestPanicGetsInternalError(t *testing.T) {
 // While a store does not answer, every request is refused in time: requests behind the
 // first wait less.
 func TestRequestsFailSoonWhileStoreHangs(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.callTimeout = 500 * time.Millisecond
 	c := n.connectPlayer("ada")
 	var mu sync.Mutex

@@ -13,8 +13,7 @@ import (
 
 // A fault in a well-formed frame gets an error reply, and the connection stays.
 func TestInvalidRequestsGetErrors(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	for _, test := range []struct {
 		frame    string
@@ -92,8 +91,7 @@ func TestInvalidRequestsGetErrors(t *testing.T) {
 
 // Malformed frames close the connection also after the hello.
 func TestMalformedFrameClosesSession(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	for i, text := range []string{`{`, `7`, `null`, `{"id":1}`, "{\"id\":1,\"type\":\"\xc3\"}"} {
 		c := n.connectPlayer(fmt.Sprint("eve", i))
 		c.send(text)
@@ -102,8 +100,7 @@ func TestMalformedFrameClosesSession(t *testing.T) {
 }
 
 func TestPingGetsPong(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	for _, at := range []string{`12`, `-0.5e3`, `"abc"`, `""`, `9007199254740993`} {
 		before := now()
@@ -117,8 +114,7 @@ func TestPingGetsPong(t *testing.T) {
 }
 
 func TestTicketIsAddedAndRemoved(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{}) // without a ticket
 	c.expectReply(protocol.TypeDuelLeft)
@@ -134,8 +130,7 @@ func TestTicketIsAddedAndRemoved(t *testing.T) {
 
 // A client that disconnects loses its ticket.
 func TestDisconnectRemovesTicket(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	c.request(protocol.TypeDuelJoin, protocol.Empty{}, protocol.TypeDuelQueued)
 	c.disconnect()
@@ -157,8 +152,7 @@ func (n *node) activity(player string) lobby.Activity {
 
 // Held pushes that will be sent again are dropped.
 func TestDiscardUnsentDropsHeldPushesOfMatch(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	se := n.session("ada")
 	se.outbox.hold()
@@ -175,8 +169,7 @@ func TestDiscardUnsentDropsHeldPushesOfMatch(t *testing.T) {
 
 // While the stores are unreachable, requests are refused and hellos get a retry time.
 func TestUnreachableStoresAreReported(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	if err := n.redis.Close(); err != nil {
 		t.Fatal(err)

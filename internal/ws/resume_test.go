@@ -50,8 +50,7 @@ func (p *player) handleReplayed(f frame) {
 // A client can resume a match that is over after every number: it gets the state, then
 // all missed pushes in the same bytes.
 func TestResumeAfterEveryNumber(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
 	n.checkSameFrames(playerA, playerB, duel.Questions)
@@ -92,8 +91,7 @@ func (c *client) expectFrames(frames [][]byte) {
 // A client that disconnects at any number of a running match and resumes misses nothing
 // and gets nothing twice.
 func TestDisconnectAtEveryNumber(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	for cutSeq := 1; cutSeq < 2+4*duel.Questions; cutSeq++ {
 		t.Run(fmt.Sprint(cutSeq), func(t *testing.T) {
 			t.Parallel()
@@ -113,8 +111,7 @@ func TestDisconnectAtEveryNumber(t *testing.T) {
 // The client disconnects at any moment, by itself or through its newer connection,
 // while frames are under way.
 func TestDisconnectAnywhere(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	for i := range 20 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -143,8 +140,7 @@ func TestDisconnectAnywhere(t *testing.T) {
 // A resume of a match without a seat is refused and changes nothing. The player's own match
 // continues.
 func TestResumingForeignMatchIsRefused(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	found := playerA.expectFrame(protocol.TypeMatchFound)
 	for _, resume := range []protocol.Resume{{Match: found.Match}, {Match: "m_none", Seq: 3}, {Match: ""}} {

@@ -16,8 +16,7 @@ import (
 // A revoked session is closed immediately, with the code of the reason; other sessions
 // stay.
 func TestRevokedSessionsAreClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	banned, revoked, erased, other := n.connectPlayer("bea"), n.connectPlayer("rob"), n.connectPlayer("eve"), n.connectPlayer("ada")
 	n.identity.setRevoked("bea", &identity.BannedError{Reason: "two accounts"})
 	n.identity.setRevoked("rob", identity.ErrTokenRevoked)
@@ -36,8 +35,7 @@ func TestRevokedSessionsAreClosed(t *testing.T) {
 // A player whose token was revoked keeps the seat and continues with a new token. The
 // opponent continues, too.
 func TestPlayerResumesAfterRevocation(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	playerA, playerB := n.startDuel("d")
 	playerA.mayLoseReplies = true
 	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
@@ -55,8 +53,7 @@ func TestPlayerResumesAfterRevocation(t *testing.T) {
 
 // A player who is banned between the check of the token and the welcome is closed.
 func TestPlayerBannedDuringHelloIsClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.identity.setRevoked("bea", &identity.BannedError{Reason: "late"}) // only CheckActive returns it
 	c := n.dialAndGreet("bea", nil)
 	if frames, _ := c.expectClose(4410); len(frames) > 0 {
@@ -65,8 +62,7 @@ func TestPlayerBannedDuringHelloIsClosed(t *testing.T) {
 }
 
 func TestBannedPlayerIsRefused(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	for token, code := range map[string]int{"banned": 4410, "revoked": 4401} {
 		c := n.dial()
 		c.send(fmt.Sprintf(`{"id":1,"type":"hello","data":{"token":%q}}`, token))
@@ -79,8 +75,7 @@ func TestBannedPlayerIsRefused(t *testing.T) {
 // A host whose subject is erased is refused, even when the session's check no longer
 // knows of the erasure.
 func TestErasedHostIsRefused(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.dial()
 	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
 	if frames, _ := c.expectClose(4401); len(frames) > 0 {
@@ -103,8 +98,7 @@ func TestCloseReasonFitsAFrame(t *testing.T) {
 
 // The sessions of players that the ledger has lost are closed, but not those of others and of hosts.
 func TestSessionsOfLostPlayersAreClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.dial() // has sent no hello
 	lost, known := n.connectPlayer("eve"), n.connectPlayer("ada")
 	failed := errors.New("down")

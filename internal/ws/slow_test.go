@@ -13,8 +13,7 @@ import (
 
 // A client that stops reading is closed, and its opponent notices nothing.
 func TestSlowReaderIsClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.LimitMS = 1000 })
+	n := startParallel(t, func(_ *Config, d *lobby.DuelSettings) { d.LimitMS = 1000 })
 	slow, opponent := n.startDuel("d")
 	matchID := slow.expectFrame(protocol.TypeMatchFound).Match
 	se := n.session(slow.name)
@@ -42,8 +41,7 @@ func TestSlowReaderIsClosed(t *testing.T) {
 // A slow client that continues to read gets the frames that were being written, and then
 // the close code.
 func TestSlowReaderGetsCloseFrame(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	c := n.connectPlayer("ada")
 	se := n.session("ada")
 	largePush := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
@@ -60,8 +58,7 @@ func TestSlowReaderGetsCloseFrame(t *testing.T) {
 
 // A client that reads nothing at all is closed before the outbox is full.
 func TestClientThatStopsReadingIsClosed(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
+	n := startParallel(t)
 	n.parker.WriteTimeout = 100 * time.Millisecond
 	c := n.connectPlayer("ada")
 	se := n.session("ada")

@@ -58,10 +58,10 @@ func (l *visitLog) allEnded() bool {
 	return slices.Equal(started, ended)
 }
 
-// startWithVisitLog starts a node with a visitLog.
+// startWithVisitLog starts a node with a visitLog for a test that runs in parallel with others.
 func startWithVisitLog(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) (*node, *visitLog) {
 	visits := new(visitLog)
-	return startNode(t, append(options, func(c *Config, _ *lobby.DuelSettings) { c.Visits = visits })...), visits
+	return startParallel(t, append(options, func(c *Config, _ *lobby.DuelSettings) { c.Visits = visits })...), visits
 }
 
 func (n *node) expectVisits(visits *visitLog, want ...string) {
@@ -88,7 +88,6 @@ func TestVisitEndsWithSession(t *testing.T) {
 		"drained": func(n *node, _ *client) { n.drainNow() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			n, visits := startWithVisitLog(t)
 			c := n.connectPlayer("ada")
 			n.expectVisits(visits, "+demo/ada 1")
@@ -100,7 +99,6 @@ func TestVisitEndsWithSession(t *testing.T) {
 
 // A handler that panics ends no visit. A panic in the hello ends it with the session.
 func TestVisitContinuesAfterPanic(t *testing.T) {
-	t.Parallel()
 	n, visits := startWithVisitLog(t)
 	c := n.connectPlayer("ada")
 	n.arenas.setResult(func(context.Context) error { panic("a secret") })
@@ -116,7 +114,6 @@ func TestVisitContinuesAfterPanic(t *testing.T) {
 
 // Only greeted players visit, verified players with their pi.
 func TestOnlyGreetedPlayersHaveVisits(t *testing.T) {
-	t.Parallel()
 	n, visits := startWithVisitLog(t)
 	host, _ := n.connectHost("h")
 	refused := n.dial()
@@ -134,7 +131,6 @@ func TestOnlyGreetedPlayersHaveVisits(t *testing.T) {
 // A session that replaces another, here or at another node, is a new visit, and the
 // former visit ends.
 func TestReplacingSessionStartsNewVisit(t *testing.T) {
-	t.Parallel()
 	n, visits := startWithVisitLog(t)
 	nodes := []*node{n, n, n.addNode()}
 	var clients []*client
@@ -157,7 +153,6 @@ func TestReplacingSessionStartsNewVisit(t *testing.T) {
 
 // With many short sessions, every visit that starts also ends.
 func TestVisitsOfShortSessionsEnd(t *testing.T) {
-	t.Parallel()
 	n, visits := startWithVisitLog(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 50 * time.Millisecond })
 	other := n.addNode()
 	var running sync.WaitGroup
@@ -182,7 +177,6 @@ func TestVisitsOfShortSessionsEnd(t *testing.T) {
 
 // A drained node has ended all visits.
 func TestDrainEndsVisits(t *testing.T) {
-	t.Parallel()
 	n, visits := startWithVisitLog(t)
 	n.startFoundDuel("d")
 	for i := range 10 {
