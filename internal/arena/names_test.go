@@ -17,7 +17,9 @@ import (
 func TestNamesOfArenasAndTeamsAreChecked(t *testing.T) {
 	t.Parallel()
 	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists(), Custom: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
-	test.must(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for title, wantInMessage := range map[string]string{
 		"Quiz Night 2026: R&D vs. Sales — final!": "", "Ｎａｃｈｔ": "", "家庭 👨‍👩‍👧 日": "", "❤️ & 1️⃣": "", "می\u200cخواهم": "", "Nguyễn": "", "??": "",
 		"Support": "", "Official Finals": "", "客服部": "", "Moby Dick": "", "失去死党": "",

@@ -301,7 +301,7 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 			t.Errorf("%s: retry after %d ms", name, ms)
 		}
 	}
-	host, _ := n.connectHost("host")
+	n.connectHost("host")
 	shedder.setShed()
 	n.connectPlayer("eve").expectPong()
 }
