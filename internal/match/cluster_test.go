@@ -205,6 +205,14 @@ func (n *node) answerWrong(plan *Plan, player string, question int) protocol.Ans
 	return n.mustAnswer(plan, player, question, wrongAnswer(&plan.Questions[question]))
 }
 
+// answerRefused submits an answer that must be refused with a code.
+func (n *node) answerRefused(plan *Plan, player string, question int, given protocol.Given, code string) {
+	n.c.Helper()
+	if _, err := n.answer(plan, player, question, given); errorCode(err) != code {
+		n.c.Errorf("an answer of %s to question %d of %s: %v, want %s", player, question, plan.ID, err, code)
+	}
+}
+
 // frameRecorder is a session that records its frames.
 type frameRecorder struct {
 	mu        sync.Mutex

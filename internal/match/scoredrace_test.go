@@ -14,7 +14,9 @@ import (
 // startArena plays an arena with some players up to the opening of its first question.
 func (c *cluster) startArena(plan *Plan, players int, nodes ...*node) []*frameRecorder {
 	c.Helper()
-	sessions := c.startArena(plan, players, nodes...)
+	sessions := c.createArenaWithPlayers(plan, players, nodes...)
+	c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
+	c.passUntil(plan, PhaseOpen, 0)
 	return sessions
 }
 

@@ -31,9 +31,7 @@ func TestListDueFindsMatchesAfterTheirDeadline(t *testing.T) {
 		checkListed(open.DueAt+1, true)
 		m.must(m.RemoveIndexEntries(m.Context(), m.plan.ID))
 		checkListed(open.DueAt+1, false)
-		if progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(progress) != 0 {
-			m.Errorf("removed from the index, but the progress is %v, %v", progress, err)
-		}
+		m.checkNoProgress()
 	})
 }
 

@@ -205,6 +205,22 @@ func (m *testMatch) apply(step match.Step) match.StepResult {
 	return result
 }
 
+// checkNotApplied checks that a step is not applied.
+func (m *testMatch) checkNotApplied(step match.Step) {
+	m.Helper()
+	if result, err := m.Step(m.Context(), step); err != nil || result.Applied {
+		m.Errorf("%s to %s of question %d: %+v, %v", step.ID, step.NewState.Phase, step.NewState.Question, result, err)
+	}
+}
+
+// checkNoProgress checks that the match is not in the index of progress.
+func (m *testMatch) checkNoProgress() {
+	m.Helper()
+	if progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(progress) != 0 {
+		m.Errorf("progress %v, %v", progress, err)
+	}
+}
+
 // attempt returns a right answer to the open question, this many ms after its
 // opening.
 func (m *testMatch) attempt(state match.State, player string, after int64) match.Attempt {

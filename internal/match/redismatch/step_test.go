@@ -83,9 +83,7 @@ func TestRepeatedStepChangesNothing(t *testing.T) {
 			m.Errorf("%+v became %+v", before, after)
 		}
 		m.applyStep(match.PhaseSealed, 0)
-		if overtaken, err := m.Step(m.Context(), step); err != nil || overtaken.Applied {
-			m.Errorf("after the next step: %+v, %v", overtaken, err)
-		}
+		m.checkNotApplied(step)
 		m.checkLog()
 	})
 }
@@ -115,9 +113,7 @@ func TestResultIsPendingUntilSettled(t *testing.T) {
 				m.Errorf("%+v", again)
 			}
 		}
-		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
-			m.Errorf("%v, %v", marks, err)
-		}
+		m.checkNoProgress()
 	})
 }
 

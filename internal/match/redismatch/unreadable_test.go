@@ -64,9 +64,7 @@ func TestOnlyOverdueOrphanIsRemoved(t *testing.T) {
 		if exists, err := m.Tombstone(m.Context(), m.plan.ID); err != nil || !exists {
 			m.Errorf("the removed match can be created again: %v", err)
 		}
-		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
-			m.Errorf("%v, %v", marks, err)
-		}
+		m.checkNoProgress()
 	})
 }
 
