@@ -2,13 +2,16 @@ package lobby
 
 import (
 	"fmt"
-	"laststand/internal/quiz"
 	"math"
+	"reflect"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"laststand/internal/match"
+	"laststand/internal/quiz"
 )
 
 func newTestTicket(player string, ratingPoints float64, joinedAt int64) Ticket {
@@ -123,6 +126,33 @@ func TestPickOpponentPicksBestAndIsMutual(t *testing.T) {
 		}
 		if laterPick, isPickedLater := pickOpponent(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!isPickedLater || ratingDistance(own, laterPick) > ratingDistance(own, best)) {
 			t.Fatalf("%+v later, %+v before", laterPick, best)
+		}
+	})
+}
+
+// When all tickets are gone, the memory of a large number of tickets is
+// released.
+func TestMemoryOfManyTicketsIsReleased(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		n := test.startNode()
+		synctest.Wait()
+		mapAddress := func() uintptr { return reflect.ValueOf(n.tickets).Pointer() }
+		before := mapAddress()
+		const manyTickets = 100
+		for i := range manyTickets {
+			n.scheduleTry(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour, false)
+		}
+		for i := range manyTickets {
+			if mapAddress() != before || !n.HasTicket("demo", fmt.Sprint(i)) {
+				test.Fatalf("the map was replaced, or ticket %d does not wait", i)
+			}
+			n.drop(playerKey{"demo", fmt.Sprint(i)}, fmt.Sprint(i))
+			if n.HasTicket("demo", fmt.Sprint(i)) {
+				test.Fatalf("ticket %d still waits", i)
+			}
+		}
+		if mapAddress() == before {
+			test.Error("the memory of many tickets was not released")
 		}
 	})
 }

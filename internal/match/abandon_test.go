@@ -169,31 +169,19 @@ func TestAbandonedMatchIsCountedBeforeItsEndIsPushed(t *testing.T) {
 	} {
 		runNamedInCluster(t, name, func(c *cluster) {
 			n := c.startNode()
-			session := &countObserver{node: n}
-			n.Presence.Enter("demo", ada, session)
+			session, counted := n.openSession(ada), 0.0
+			session.setOnPush(func(...[]byte) { counted = countAbandoned(n) }) // at the last push
 			plan := n.startDuel(c, 2)
 			outdatedCopy := c.store.copyMatch(plan.ID)
 			c.passUntil(plan, PhaseOpen, 0)
 			lose(c.store, plan.ID, outdatedCopy)
 			c.sleep(3 * time.Second)
-			c.checkAbandoned(&session.frameRecorder)
-			if session.counted != 1 {
-				c.Errorf("%v matches were counted when the end was pushed", session.counted)
+			c.checkAbandoned(session)
+			if counted != 1 {
+				c.Errorf("%v matches were counted when the end was pushed", counted)
 			}
 		})
 	}
-}
-
-// countObserver notes how many matches were counted as abandoned at its last push.
-type countObserver struct {
-	frameRecorder
-	node    *node
-	counted float64
-}
-
-func (o *countObserver) Push(match string, frames ...[]byte) {
-	o.counted = countAbandoned(o.node)
-	o.frameRecorder.Push(match, frames...)
 }
 
 // Players in a lost lobby have seen no match, so they get arena.closed instead

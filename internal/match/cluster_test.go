@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -217,6 +218,8 @@ func (n *node) answerRefused(plan *Plan, player string, question int, given prot
 type frameRecorder struct {
 	mu        sync.Mutex
 	rawFrames [][]byte
+	pushedAt  []int64                // when each frame arrived (epoch ms)
+	onPush    func(frames ...[]byte) // called at each push; may be nil
 	discards  int
 	duels     []duelChange
 }
@@ -225,6 +228,16 @@ func (session *frameRecorder) Push(_ string, frames ...[]byte) {
 	session.mu.Lock()
 	defer session.mu.Unlock()
 	session.rawFrames = append(session.rawFrames, frames...)
+	session.pushedAt = append(session.pushedAt, slices.Repeat([]int64{now()}, len(frames))...)
+	if session.onPush != nil {
+		session.onPush(frames...)
+	}
+}
+
+func (session *frameRecorder) setOnPush(onPush func(frames ...[]byte)) {
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	session.onPush = onPush
 }
 
 func (session *frameRecorder) DiscardUnsent(string) {

@@ -11,21 +11,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-// timedRecorder is a session that records when each frame arrived.
-type timedRecorder struct {
-	frameRecorder
-	pushedAt []int64
-}
-
-func (recorder *timedRecorder) Push(match string, frames ...[]byte) {
-	recorder.frameRecorder.Push(match, frames...)
-	recorder.mu.Lock()
-	defer recorder.mu.Unlock()
-	for range frames {
-		recorder.pushedAt = append(recorder.pushedAt, now())
-	}
-}
-
 // Many players join a lobby over three nodes. Each session gets at most two
 // notices per second, and always one about the last change, even if messages
 // between nodes are lost.
@@ -80,20 +65,19 @@ func TestLobbyNoticesAreLimitedAndReportLastChange(t *testing.T) {
 }
 
 // attachWatchers attaches a session in the lobby at each node.
-func (c *cluster) attachWatchers(plan *Plan, nodes []*node) []*timedRecorder {
+func (c *cluster) attachWatchers(plan *Plan, nodes []*node) []*frameRecorder {
 	c.Helper()
-	recorders := make([]*timedRecorder, len(nodes))
+	recorders := make([]*frameRecorder, len(nodes))
 	for i, n := range nodes {
 		player := fmt.Sprint("p_watches_", i)
-		recorders[i] = new(timedRecorder)
 		c.store.addWatcher(plan.ID, player, SpectatorRole)
-		n.Presence.Enter("demo", player, recorders[i])
+		recorders[i] = n.openSession(player)
 		c.requireNoError(n.AttachFrom(c.Context(), plan.ID, player, 0))
 	}
 	return recorders
 }
 
-func (c *cluster) checkLobbyNotices(recorder *timedRecorder, players int64) {
+func (c *cluster) checkLobbyNotices(recorder *frameRecorder, players int64) {
 	c.Helper()
 	lastNotice := recorder.lastOfType(c, protocol.TypeArenaLobby)
 	if lastNotice.Data.Players != players || len(lastNotice.Data.Teams) != 2 {
@@ -248,7 +232,7 @@ func TestLostExpelMessageIsRecovered(t *testing.T) {
 			c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
 			time.Sleep(2100 * time.Millisecond)
 			before := len(sessions[1].framesWithSeq(c))
-			for player, wantKicks := range map[*frameRecorder]int{sessions[1]: 1, &watcher.frameRecorder: 1, returningSession: 0, sessions[3]: 0} {
+			for player, wantKicks := range map[*frameRecorder]int{sessions[1]: 1, watcher: 1, returningSession: 0, sessions[3]: 0} {
 				if n := player.countType(c, protocol.TypeArenaKicked); n != wantKicks {
 					c.Errorf("arena.kicked was pushed %d times, want %d", n, wantKicks)
 				}

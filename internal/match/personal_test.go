@@ -40,25 +40,6 @@ func TestPersonalResultsAreRetried(t *testing.T) {
 	})
 }
 
-// bundleRecorder records which types of frames a session gets in one push.
-type bundleRecorder struct {
-	frameRecorder
-	bundles []string
-}
-
-func (b *bundleRecorder) Push(match string, frames ...[]byte) {
-	b.frameRecorder.Push(match, frames...)
-	var types []string
-	for _, frame := range frames {
-		var decoded struct{ Type string }
-		_ = json.Unmarshal(frame, &decoded) // no type: the test fails
-		types = append(types, decoded.Type)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.bundles = append(b.bundles, strings.Join(types, ", "))
-}
-
 // Players at the revealing node get their personal result with the reveal, and also the
 // next question if it opens at once. So each player costs one write.
 func TestPersonalResultsArriveWithReveal(t *testing.T) {
@@ -73,9 +54,14 @@ func TestPersonalResultsArriveWithReveal(t *testing.T) {
 			n, plan := c.startNode(), newArena(Survival, 2)
 			plan.RevealMS = testCase.revealMS
 			sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
-			recorder, player := &bundleRecorder{}, plan.arenaSeat(0).Player
-			n.Presence.Enter("demo", player, recorder)
-			c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: recorder}))
+			recorder, bundles := n.attach(plan, plan.arenaSeat(0).Player, 0), []string(nil)
+			recorder.setOnPush(func(frames ...[]byte) {
+				var types []string
+				for _, frame := range frames {
+					types = append(types, decodeFrame(c, frame).Type)
+				}
+				bundles = append(bundles, strings.Join(types, ", "))
+			})
 			c.requireNoError(n.StartArena(c.Context(), plan.ID))
 			c.passUntil(plan, PhaseOpen, 0)
 			for i := range sessions {
@@ -84,8 +70,8 @@ func TestPersonalResultsArriveWithReveal(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			recorder.mu.Lock()
 			defer recorder.mu.Unlock()
-			if !slices.Contains(recorder.bundles, testCase.want) {
-				c.Errorf("pushed %q, want one push of %q", recorder.bundles, testCase.want)
+			if !slices.Contains(bundles, testCase.want) {
+				c.Errorf("pushed %q, want one push of %q", bundles, testCase.want)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package redismatch
 
 import (
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -90,6 +91,26 @@ func TestLeaverOfARaceRanksLast(t *testing.T) {
 		m.removePlace("p_ada", arena.VerdictLeft)
 		if view := m.read(); view.Totals["p_ada"].Score != 190 || !view.Totals["p_ada"].HasLeft || view.Ranks["p_ada"] != 2 || view.Ranks["p_bob"] != 1 || view.Alive != 2 || len(view.Gaps) != 0 {
 			m.Errorf("%+v, ranks %v, %d may answer", view.Totals, view.Ranks, view.Alive)
+		}
+	})
+}
+
+// A player of a race learns the distance to the next higher score, also with no points.
+func TestDistanceToTheNextScoreOfARace(t *testing.T) {
+	runArenaOnEachRedis(t, match.Race, func(m *testMatch) {
+		open := m.startArena("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve")
+		for player, points := range map[string]int64{"p_ada": 180, "p_bob": 150, "p_cyd": 150, "p_dan": 0} {
+			attempt := m.attempt(open, player, 100)
+			attempt.Record.Points, attempt.Record.Correct = points, points > 0
+			m.commit(attempt, match.VerdictAccepted)
+		}
+		m.applyStep(match.PhaseRevealed, 0)
+		view, err := m.Read(m.Context(), match.ReadQuery{
+			Match: m.plan.ID, Players: []string{"p_ada", "p_bob", "p_cyd", "p_dan", "p_eve"}, WantRanks: true, AfterSeq: -1,
+		})
+		want := map[string]int64{"p_bob": 30, "p_cyd": 30, "p_dan": 150, "p_eve": 150}
+		if err != nil || !maps.Equal(view.Gaps, want) {
+			m.Errorf("distances %v, want %v; ranks %v, %v", view.Gaps, want, view.Ranks, err)
 		}
 	})
 }
