@@ -196,14 +196,14 @@ func (n *node) mustAnswer(plan *Plan, player string, question int, given protoco
 	return reply
 }
 
-func (n *node) answerRight(plan *Plan, player string, question int) protocol.Answered {
+func (n *node) answerRight(plan *Plan, player string, question int) {
 	n.c.Helper()
-	return n.mustAnswer(plan, player, question, rightAnswer(&plan.Questions[question]))
+	n.mustAnswer(plan, player, question, rightAnswer(&plan.Questions[question]))
 }
 
-func (n *node) answerWrong(plan *Plan, player string, question int) protocol.Answered {
+func (n *node) answerWrong(plan *Plan, player string, question int) {
 	n.c.Helper()
-	return n.mustAnswer(plan, player, question, wrongAnswer(&plan.Questions[question]))
+	n.mustAnswer(plan, player, question, wrongAnswer(&plan.Questions[question]))
 }
 
 // answerRefused submits an answer that must be refused with a code.

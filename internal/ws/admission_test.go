@@ -287,7 +287,7 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 	t.Parallel()
 	var shedder fakeShedder
 	n := startNode(t, withShedder(&shedder))
-	playerA, _, matchID := n.startFoundDuel("d")
+	playerA, _, matchID := n.startFoundDuel()
 	shedder.setShed(overload.Reading, overload.Watching, overload.NewGuests, overload.NewSessions, overload.Joining)
 	playerA.disconnect()
 	resumed, welcome := n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
@@ -334,7 +334,7 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 // The last places are for players in a match.
 func TestLastPlacesAreForPlayersInMatch(t *testing.T) {
 	n := startParallel(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
-	playerA, _, _ := n.startFoundDuel("d")
+	playerA, _, _ := n.startFoundDuel()
 	playerA.disconnect()
 	n.eventually("the disconnected player's place is free", func() bool { return len(n.openSessions()) == 1 })
 	for i := range reservedShare - 2 {

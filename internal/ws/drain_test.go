@@ -93,7 +93,7 @@ func TestDrainWaitsForMatches(t *testing.T) {
 // When the drain's context ends, all sessions are closed.
 func TestDrainClosesAllWhenContextEnds(t *testing.T) {
 	n := startParallel(t)
-	playerA, playerB, _ := n.startFoundDuel("d")
+	playerA, playerB, _ := n.startFoundDuel()
 	endDrain, drained := n.startDrain()
 	playerA.readUntil(protocol.TypeDraining)
 	playerA.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})

@@ -87,7 +87,7 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	t.Parallel()
 	shedder := &fakeShedder{}
 	n := startNode(t, withShedder(shedder))
-	playerA, _, matchID := n.startFoundDuel("d")
+	playerA, _, matchID := n.startFoundDuel()
 	shedder.refusesHellos.Store(true)
 	c := n.dialAndGreet("late", nil)
 	if ms := c.expectRetryLater(); ms != 4000 {

@@ -17,7 +17,7 @@ import (
 // per call. A session in a match stays.
 func TestCloseIdleClosesTheLongestIdleFirst(t *testing.T) {
 	n := startParallel(t)
-	n.startFoundDuel("d")
+	n.startFoundDuel()
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	for i, name := range []string{"idle", "idler", "d.a", "d.b"} {
 		n.session(name).lastRequest.Add(-idleAfter.Milliseconds() - 1000*int64(i))
@@ -56,7 +56,7 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 		c.MaxConnections = 10
 		c.Limits.IdleCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("idle")
 	})
-	playerA, _, _ := n.startFoundDuel("d")
+	playerA, _, _ := n.startFoundDuel()
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	queued := newPlayer(n.connectPlayer("queued"), "queued")
 	queued.joinDuel("own category")
@@ -118,7 +118,7 @@ func TestDryRunEvictsNoIdleSession(t *testing.T) {
 // match.
 func TestPlacesPerAddressShrinkOnFullNode(t *testing.T) {
 	n := startParallel(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections, c.Limits.PerAddress = 20, 8 })
-	playerA, _, matchID := n.startFoundDuel("d")
+	playerA, _, matchID := n.startFoundDuel()
 	n.connectPlayer("x")
 	n.connectPlayer("y")
 	for i := range 10 {

@@ -56,7 +56,7 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 // has more of them.
 func TestFullNodeEvictsPendingHello(t *testing.T) {
 	n := startParallel(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
-	playerA, _, matchID := n.startFoundDuel("d")
+	playerA, _, matchID := n.startFoundDuel()
 	playerA.disconnect()
 	n.eventually("the disconnected session has ended", func() bool { return len(n.openSessions()) == 1 })
 	withoutHello := n.connectSilent("198.51.100.1", reservedShare-1)

@@ -130,9 +130,9 @@ func (n *node) startDuel(name string) (playerA, playerB *player) {
 }
 
 // startFoundDuel starts a duel whose players know of their match.
-func (n *node) startFoundDuel(name string) (playerA, playerB *player, matchID string) {
+func (n *node) startFoundDuel() (playerA, playerB *player, matchID string) {
 	n.Helper()
-	playerA, playerB = n.startDuel(name)
+	playerA, playerB = n.startDuel("d")
 	matchID = playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
 	return playerA, playerB, matchID

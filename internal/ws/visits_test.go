@@ -178,7 +178,7 @@ func TestVisitsOfShortSessionsEnd(t *testing.T) {
 // A drained node has ended all visits.
 func TestDrainEndsVisits(t *testing.T) {
 	n, visits := startWithVisitLog(t)
-	n.startFoundDuel("d")
+	n.startFoundDuel()
 	for i := range 10 {
 		n.connectPlayer(fmt.Sprint("p", i))
 	}

@@ -196,13 +196,12 @@ func (m *testMatch) applyStep(to match.Phase, question int) match.State {
 }
 
 // apply applies a given step that must succeed.
-func (m *testMatch) apply(step match.Step) match.StepResult {
+func (m *testMatch) apply(step match.Step) {
 	m.Helper()
 	result, err := m.Step(m.Context(), step)
 	if err != nil || !result.Applied {
 		m.Fatalf("%s: %+v, %v", step.ID, result, err)
 	}
-	return result
 }
 
 // checkNotApplied checks that a step is not applied.
