@@ -181,7 +181,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopLedgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.answers.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	stopWebhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
-	stopSessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
+	stopPlayerTasks := startTasks(n.log, n.reporting.players.Run)
 	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
 	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run, n.ledgerWatch.run,
 		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
@@ -205,7 +205,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	n.stopServingPlayers(systemd)
 	stopMatchTasks()
 	n.wheel.Close()
-	stopSessionTasks()
+	stopPlayerTasks()
 	n.stopReporting(stopReportingTasks)
 	stopWebhookTasks()
 	stopLedgerTasks()

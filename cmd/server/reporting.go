@@ -20,9 +20,9 @@ import (
 // reporting queues the behaviours of players per game, and sends them to the sink of the game.
 type reporting struct {
 	*eventq.Service
-	sessionEvents *eventq.Players
-	admin         eventq.Admin
-	sinks         map[string]eventq.Sink // by game
+	players *eventq.Players
+	admin   eventq.Admin
+	sinks   map[string]eventq.Sink // by game
 }
 
 // openSinks opens the sink of each game. After an error, closeSinks closes the sinks that are

@@ -102,7 +102,7 @@ func (n *node) createMatches() {
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
 		OnSettled:   settledPusher{n.leaderboards, n.leaderboardReader}.push,
-		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
+		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.players.OnMatchLifecycle(t) },
 		RefusesText: func(game, text string) bool { return n.identity.Words[game].RefuseTitle(text) != nil },
 		Logger:      n.log, Registry: n.registry,
 	})
@@ -148,7 +148,7 @@ func (n *node) createServers(pages []web.Game) {
 	origins := httpserver.NewOrigins(n.config.Origins, n.proxies.IsTLS)
 	limits := n.limits.httpLimits()
 	n.sessions = ws.New(ws.Config{
-		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Reporter: n.reporting.players,
 		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Tracer: n.tracing.tracer, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
@@ -194,7 +194,7 @@ func (n *node) createReporting() error {
 		Games: policies, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	r.sessionEvents = eventq.NewPlayers(r.Service, queue)
+	r.players = eventq.NewPlayers(r.Service, queue)
 	return nil
 }
 

@@ -40,7 +40,7 @@ type Item struct {
 }
 
 // DedupeWindowMS is how long the queue remembers the id of a unique item. It
-// forgets the ids of dropped items.
+// forgets the ids of dropped items, except those lost with a node or an expired queue.
 const DedupeWindowMS = 180_000
 
 // Reason says why an item was dropped.

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	flushSize   = 256     // so many offered items are pushed at once
+	flushSize   = 256     // with so many offered items a push starts at once
 	maxBuffered = 200_000 // items of all games that are not pushed yet
 	firstRoom   = 16      // items that a new buffer has room for
 )
@@ -24,27 +24,27 @@ type gameBuffer struct {
 // addToBuffer adds an item. It counts the item as refused if there is a reason, or
 // if the buffer is full.
 func (s *intake) addToBuffer(g *game, item Item, reason Reason) {
-	c := &g.buffer
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.isClosed {
+	b := &g.buffer
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isClosed {
 		s.metrics.flushLost.Inc()
 		return
 	}
-	if reason == "" && (c.size() >= g.MaxLen || !s.hasRoom(g.partition)) {
+	if reason == "" && (b.size() >= g.MaxLen || !s.hasRoom(g.partition)) {
 		reason = QueueFull
 	}
 	if reason != "" {
-		c.refuse(reason, 1)
+		b.refuse(reason, 1)
 	} else {
-		if c.items == nil {
-			c.items = make([]Item, 0, firstRoom)
+		if b.items == nil {
+			b.items = make([]Item, 0, firstRoom)
 		}
-		c.items = append(c.items, item)
+		b.items = append(b.items, item)
 		s.addBuffered(g.partition, 1)
 	}
 	timer.Wake(g.partition.hasItems)
-	if len(c.items) == flushSize {
+	if len(b.items) == flushSize {
 		timer.Wake(g.partition.hasFullBuffer)
 	}
 }
@@ -62,78 +62,78 @@ func (s *intake) addBuffered(p *partition, n int) {
 }
 
 // isEmpty reports whether nothing waits to be pushed or counted.
-func (c *gameBuffer) isEmpty() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.push == nil && len(c.items) == 0 && c.refused == nil
+func (b *gameBuffer) isEmpty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.push == nil && len(b.items) == 0 && b.refused == nil
 }
 
 // size returns the number of items. The caller holds the lock.
-func (c *gameBuffer) size() int {
-	if c.push != nil {
-		return len(c.items) + len(c.push.Items)
+func (b *gameBuffer) size() int {
+	if b.push != nil {
+		return len(b.items) + len(b.push.Items)
 	}
-	return len(c.items)
+	return len(b.items)
 }
 
 // refuse counts refused items. The caller holds the lock.
-func (c *gameBuffer) refuse(reason Reason, n int64) {
-	if c.refused == nil {
-		c.refused = map[Reason]int64{}
+func (b *gameBuffer) refuse(reason Reason, n int64) {
+	if b.refused == nil {
+		b.refused = map[Reason]int64{}
 	}
-	c.refused[reason] += n
+	b.refused[reason] += n
 }
 
 // nextPush returns what to push: the same push until finishPush or refusePush.
-func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.push != nil {
-		return c.push
+func (b *gameBuffer) nextPush(ids *idGenerator) *Push {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.push != nil {
+		return b.push
 	}
 	n, most := 0, MaxOwnPush
-	if len(c.items) > 0 && c.items[0].Unique {
+	if len(b.items) > 0 && b.items[0].Unique {
 		most = MaxPush
 	}
-	for n < min(len(c.items), most) && c.items[n].Unique == c.items[0].Unique {
+	for n < min(len(b.items), most) && b.items[n].Unique == b.items[0].Unique {
 		n++
 	}
-	c.push = &Push{ID: ids.next(), From: ids.processID, Items: c.items[:n:n], Refused: c.refused}
-	c.items, c.refused = c.items[n:], nil
-	return c.push
+	b.push = &Push{ID: ids.next(), From: ids.processID, Items: b.items[:n:n], Refused: b.refused}
+	b.items, b.refused = b.items[n:], nil
+	return b.push
 }
 
 // refusePush counts the items of a push that changed nothing as dropped. The next
 // push reports that.
-func (c *gameBuffer) refusePush() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for reason, n := range c.push.Refused {
-		c.refuse(reason, n)
+func (b *gameBuffer) refusePush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for reason, n := range b.push.Refused {
+		b.refuse(reason, n)
 	}
-	c.refuse(QueueFull, int64(len(c.push.Items)))
-	c.push = nil
+	b.refuse(QueueFull, int64(len(b.push.Items)))
+	b.push = nil
 }
 
 // finishPush forgets a push, and returns how many items are left.
-func (c *gameBuffer) finishPush() (left int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.push = nil
-	if len(c.items) == 0 {
-		c.items = nil // it may share a large array
+func (b *gameBuffer) finishPush() (left int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.push = nil
+	if len(b.items) == 0 {
+		b.items = nil // it may share a large array
 	}
-	return len(c.items)
+	return len(b.items)
 }
 
 // close closes the buffer, and returns how many items it held. The next push counts
 // those of them that cannot be in the queue.
-func (c *gameBuffer) close() (lost int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if lost = c.size(); len(c.items) > 0 {
-		c.refuse(Shutdown, int64(len(c.items)))
+func (b *gameBuffer) close() (lost int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if lost = b.size(); len(b.items) > 0 {
+		b.refuse(Shutdown, int64(len(b.items)))
 	}
-	c.items, c.push, c.isClosed = nil, nil, true
+	b.items, b.push, b.isClosed = nil, nil, true
 	return lost
 }

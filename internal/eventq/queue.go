@@ -7,7 +7,7 @@ import (
 
 var (
 	// ErrFull says that the queue is full and the game's policy refuses such
-	// posts. Nothing has changed.
+	// posts, or that the queue remembers too many ids. Nothing has changed.
 	ErrFull = errors.New("the queue of behaviours is full")
 	// ErrNotInFlight says that a batch is not in flight: its lease has ended,
 	// or it is finished.
@@ -26,22 +26,22 @@ type Queue interface {
 	// Push appends items to the queue of a game. It enforces the length limit and
 	// marks when the queue is due. The queue expires if it is not used for long.
 	// ErrFull means that nothing has changed.
-	Push(ctx context.Context, t Policy, p Push) (PushResult, error)
+	Push(ctx context.Context, policy Policy, p Push) (PushResult, error)
 	// Due returns games of a partition with a due batch, the earliest first.
 	// next is when the next of the other games is due, or 0.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
 	// Take moves the oldest items in flight as one batch, unless the game is
 	// paused, cools down or has reached its rate limit. A message that was tried
 	// before is a batch of its own, with its id and attempts.
-	Take(ctx context.Context, t Policy, take Take) (TakeResult, error)
+	Take(ctx context.Context, policy Policy, take Take) (TakeResult, error)
 	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
-	Finish(ctx context.Context, t Policy, r BatchResult) error
+	Finish(ctx context.Context, policy Policy, r BatchResult) error
 	// Reap counts batches of a partition as NodeLost when their lease has
 	// ended.
 	Reap(ctx context.Context, partition int, now int64) (items int64, err error)
 	// Maintain applies the policy to a queue: it enforces the length limit,
 	// counts vanished items as Expired, and repairs a lost due mark.
-	Maintain(ctx context.Context, t Policy, now int64) error
+	Maintain(ctx context.Context, policy Policy, now int64) error
 }
 
 // Push holds items to append to a queue. Refused counts items that the caller
@@ -78,7 +78,7 @@ type Take struct {
 	Lease int64 // how long the batch may stay in flight, ms
 }
 
-// TakeResult has at most Policy.BatchSize items, in order, or a message that was tried
+// TakeResult has at mospolicy Policy.BatchSize items, in order, or a message that was tried
 // before. There are none if nothing could be taken.
 type TakeResult struct {
 	Items []Item

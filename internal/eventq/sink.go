@@ -28,7 +28,7 @@ type Batch struct {
 // Delivery is what the receiver did with an item.
 type Delivery int
 
-// The fates.
+// The values of Delivery.
 const (
 	TryAgain  Delivery = iota // not accepted: worth another attempt
 	Delivered                 // accepted

@@ -53,7 +53,7 @@ func (s *Results) Commit(ctx context.Context, results []match.Result) ([]settle.
 }
 
 // commit is the transaction of Commit. All transactions take locks in one order, so that
-// batches cannot deadlock. The order is: heads by game, then players, teams and days of that
+// batches cannot deadlock. The order is: heads by game, then days, teams and players of that
 // game, and at last the queues of the new tasks.
 func (s *Results) commit(ctx context.Context, tx *transaction, byGame map[string][]*resultItem) error {
 	var tasks []taskqueue.NewTask

@@ -3,8 +3,8 @@
 //
 // A result arrives twice. The node that ended the match offers it. A sweep over
 // the pending results finds it after a full queue, an error, or the death of a
-// node. A result stays pending until the ledger has it, so none is lost. The
-// ledger accepts a match once, so none counts twice. The order is
+// node. A result stays pending until the ledger has it, so none is lost while Redis
+// keeps it. The ledger accepts a match once, so none counts twice. The order is
 //
 //	ledger (on disk) → no longer pending, its players free → leaderboards → notified
 //
@@ -14,7 +14,7 @@
 // after its end. If the ledger is down for longer, only this node's players are notified.
 //
 // If the ledger refuses a result because of that result, the service tries it again
-// with the sweeps. After ten refusals it is a dead letter: a task in SQL for an
+// with the sweeps. After ten refusals at one node it is a dead letter: a task in SQL for an
 // operator, and no longer pending. After any other error, results stay pending for
 // as long as the error lasts. They also stay pending if the ledger refuses more
 // than a few results of a game in a row (see gameHold).

@@ -105,7 +105,7 @@ func (a *admission) identify(ctx context.Context, hello protocol.Hello) (identit
 // welcome sends the welcome and attaches the session to the player's match. If the hello has
 // a resume, it also replays the pushes that the client has missed.
 func (a *admission) welcome(ctx context.Context, req request, hello protocol.Hello, welcome protocol.Welcome) {
-	a.startVisit()
+	a.reportOnline()
 	welcome.Version, welcome.Session = protocol.Version, "s_"+ulid.Make().String()
 	welcome.ServerAt, welcome.PingMS = a.services.Now(), a.services.PingInterval.Milliseconds()
 	a.reply(req, protocol.TypeWelcome, welcome)

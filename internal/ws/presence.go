@@ -19,16 +19,16 @@ import (
 type presence struct {
 	connection
 
-	address     netip.Addr // the client's address
-	game        string
-	player      string
-	claims      identity.Claims // of its token; the role is player or host
-	number      int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
-	greeted     atomic.Bool     // the hello is accepted
-	inDuel      atomic.Bool     // see DuelChanged
-	endVisit    func()          // nil if no visit is reported; the read loop owns it
-	lastRequest atomic.Int64    // when the last request other than a ping arrived, or the connection itself; cluster time in ms
-	watchCount  atomic.Int32    // boards that the session watches
+	address       netip.Addr // the client's address
+	game          string
+	player        string
+	claims        identity.Claims // of its token; the role is player or host
+	number        int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
+	greeted       atomic.Bool     // the hello is accepted
+	inDuel        atomic.Bool     // see DuelChanged
+	reportOffline func()          // nil if nothing is reported; the read loop owns it
+	lastRequest   atomic.Int64    // when the last request other than a ping arrived, or the connection itself; cluster time in ms
+	watchCount    atomic.Int32    // boards that the session watches
 
 	// The match that the player was in before this session, "" for none; nil until it
 	// is known.
@@ -81,12 +81,12 @@ func (p *presence) isWaiting() bool {
 	return p.watchCount.Load() > 0 || p.services.Lobby.HasTicket(p.game, p.player) || p.services.Engine.IsFollowing(p.game, p.player)
 }
 
-// startVisit reports the start of a player's visit; it ignores hosts. Each session is a
-// separate visit. If this session replaces another, the other's visit ends when the other
+// reportOnline reports a player as online; it ignores hosts. Each session is reported
+// separately. If this session replaces another, the other's end is reported when the other
 // session ends, perhaps a little later.
-func (p *presence) startVisit() {
-	if p.services.Visits != nil && p.claims.Role == identity.RolePlayer {
-		p.endVisit = p.services.Visits.Enter(p.game, p.player, p.claims.PI)
+func (p *presence) reportOnline() {
+	if p.services.Reporter != nil && p.claims.Role == identity.RolePlayer {
+		p.reportOffline = p.services.Reporter.Enter(p.game, p.player, p.claims.PI)
 	}
 }
 

@@ -36,10 +36,10 @@ type Identity interface {
 	CheckActive(claims identity.Claims, playerID string) error
 }
 
-// Visits reports when players are connected to this node.
-type Visits interface {
-	// Enter starts a visit of a player; pi is "" if the player is not verified. The caller
-	// calls leave once, to end the visit. Neither function blocks.
+// PlayerReporter reports when players are connected to this node.
+type PlayerReporter interface {
+	// Enter reports a player as online; pi is "" if the player is not verified. The caller
+	// calls leave once, which reports the player as offline. Neither function blocks.
 	Enter(game, player, pi string) (leave func())
 }
 
@@ -85,7 +85,7 @@ type Config struct {
 	Arenas   Arenas
 	Boards   Boards
 	Presence *match.Presence
-	Visits   Visits // nil: visits are not reported
+	Reporter PlayerReporter // nil: nothing is reported
 	Wheel    *timer.Wheel
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger

@@ -136,8 +136,8 @@ func (se *session) handleControl(message wsconn.Message) {
 
 // end releases everything of the session when its read loop ends.
 func (se *session) end() {
-	if se.endVisit != nil {
-		se.endVisit()
+	if se.reportOffline != nil {
+		se.reportOffline()
 	}
 	se.timer.Stop()
 	se.requests.watches.stopAll()

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// visitLog is a Visits that records in order "+PLAYER N PI" and "-PLAYER N"; N counts
+// visitLog is a PlayerReporter that records in order "+PLAYER N PI" and "-PLAYER N"; N counts
 // the visits.
 type visitLog struct {
 	mu      sync.Mutex
@@ -61,7 +61,7 @@ func (l *visitLog) allEnded() bool {
 // startWithVisitLog starts a node with a visitLog for a test that runs in parallel with others.
 func startWithVisitLog(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) (*node, *visitLog) {
 	visits := new(visitLog)
-	return startParallel(t, append(options, func(c *Config, _ *lobby.DuelSettings) { c.Visits = visits })...), visits
+	return startParallel(t, append(options, func(c *Config, _ *lobby.DuelSettings) { c.Reporter = visits })...), visits
 }
 
 func (n *node) expectVisits(visits *visitLog, want ...string) {

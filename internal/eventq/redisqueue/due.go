@@ -49,7 +49,7 @@ func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64
 	return items, wrapError("reap", err)
 }
 
-// reapOne counts a batch as lost, unless its lease was renewed in between.
+// reapOne counts a batch as lost, unless it has been finished in between.
 func (s *Store) reapOne(ctx context.Context, part partition, member string, now int64) (items int64, err error) {
 	batch, rest, _ := strings.Cut(member, " ")
 	count, game, _ := strings.Cut(rest, " ")
