@@ -6,19 +6,33 @@ import (
 	"time"
 )
 
-// batch is a message of a game: items that this node has taken from the queue. One
-// goroutine at a time works on it.
+// batch holds items that this node has taken from the queue of a game. They leave
+// as messages of at most Policy.BatchSize items. One goroutine at a time works on
+// a batch.
 type batch struct {
 	game    *game
 	takenAt time.Time // the lease begins no earlier
 
-	items  []Item      // without an answer
-	tried  Tried       // the message
+	items  []Item      // of the current message, without an answer
+	tried  Tried       // the current message
+	rest   []Item      // behind it
+	number int         // of the current message in the batch, from 1 on
 	result BatchResult // what became of the other items
 }
 
 func newBatch(g *game, id string) *batch {
-	return &batch{game: g, takenAt: time.Now(), tried: Tried{ID: id}, result: BatchResult{Batch: id}}
+	return &batch{game: g, takenAt: time.Now(), result: BatchResult{Batch: id}}
+}
+
+// nextMessage makes the next items the current ones, and reports whether there
+// are any.
+func (b *batch) nextMessage() bool {
+	n := min(len(b.rest), b.game.BatchSize)
+	b.items, b.rest = b.rest[:n:n], b.rest[n:]
+	if b.number++; b.number > 1 || b.tried.ID == "" {
+		b.tried = Tried{ID: b.result.Batch + "-" + strconv.Itoa(b.number)}
+	}
+	return n > 0
 }
 
 // dropStale drops the items that must not be sent.
@@ -56,16 +70,20 @@ func (b *batch) drop(item Item, reason Reason) {
 	}
 }
 
-// requeue sends the items back to the queue.
+// requeue sends the current message and all items behind it back to the queue.
 func (b *batch) requeue() {
-	if len(b.items) > 0 && b.tried.Attempts > 0 {
-		b.result.Tried = b.tried
+	if b.tried.Attempts > 0 {
+		b.result.Retry, b.result.Tried = b.items, b.tried
+	} else {
+		b.result.Requeue = b.items
 	}
-	b.result.Requeue, b.items = b.items, nil
+	b.result.Requeue = append(b.result.Requeue, b.rest...)
+	b.result.Unused += (len(b.rest) + b.game.BatchSize - 1) / b.game.BatchSize
+	b.items, b.rest = nil, nil
 }
 
 // applyOutcome applies the answer to an attempt, and reports whether the attempt
-// was good. It records a failure for operators.
+// was good.
 func (b *batch) applyOutcome(o Outcome, now int64) (good bool) {
 	cool, items := o.RetryAfter, len(b.items)
 	good = true
@@ -87,6 +105,29 @@ func (b *batch) applyOutcome(o Outcome, now int64) (good bool) {
 	if len(again) > 0 {
 		good, cool = false, max(cool, b.retry(items, o.Pause))
 	}
+	b.end(o, cool, now)
+	return good
+}
+
+// retry decides about the items that a message of the given size has left, and
+// returns when to try them again.
+func (b *batch) retry(size int, paused bool) time.Duration {
+	if len(b.items) < size {
+		b.tried.ID += "-" + strconv.Itoa(b.tried.Attempts) // the receiver has answered the old id
+	}
+	if b.tried.Attempts < maxAttempts || paused {
+		return backoff(b.tried.Attempts)
+	}
+	for _, item := range b.items {
+		b.drop(item, RetriesExhausted)
+	}
+	b.items = nil
+	return 0
+}
+
+// end records a failure for operators. It ends the batch if the game must pause or
+// cool down.
+func (b *batch) end(o Outcome, cool time.Duration, now int64) {
 	if o.Err != nil {
 		b.result.Error = o.Err.Error()
 	} else if cool > 0 || o.Pause {
@@ -95,23 +136,9 @@ func (b *batch) applyOutcome(o Outcome, now int64) (good bool) {
 	if b.result.Pause = o.Pause; cool > 0 {
 		b.result.CoolUntil = now + cool.Milliseconds()
 	}
-	return good
-}
-
-// retry sends the items that a message of the given size has left back to the queue, or
-// drops them. It returns when to try them again.
-func (b *batch) retry(size int, paused bool) time.Duration {
-	if len(b.items) < size {
-		b.tried.ID += "-" + strconv.Itoa(b.tried.Attempts) // the receiver has answered the old id
-	}
-	if b.tried.Attempts < maxAttempts || paused {
+	if cool > 0 || o.Pause {
 		b.requeue()
-		return backoff(b.tried.Attempts)
 	}
-	for _, item := range b.items {
-		b.drop(item, RetriesExhausted)
-	}
-	return 0
 }
 
 // deliveryOf returns what the receiver did with item i.

@@ -8,11 +8,11 @@
 // yet is not counted.
 //
 // Words: a sink is the destination of a game (a file, a webhook, the NPPA). A push
-// appends items to a queue; a take moves the oldest items in flight as a batch, which
-// leaves as one message. It has a lease, and counts as lost when the lease ends. A
-// message whose attempt fails goes back to the head of the queue, with its id unless a
-// part of it was answered. A partition is a fixed share of the games; one node at a time
-// owns it.
+// appends items to a queue; a take moves the oldest items in flight as a batch. A
+// batch leaves as one or more messages. It has a lease, and counts as lost when the
+// lease ends. A message whose attempt fails goes back to the head of the queue, with
+// its id unless a part of it was answered. A partition is a fixed share of the games; one
+// node at a time owns it.
 // A session is the stay of a player at a node, from online to offline; a session record
 // is its stored form. A dead node is one that has not renewed its sessions for deadAfterMS.
 //

@@ -96,7 +96,7 @@ func TestBatchOfALostNodeIsCountedAndOthersGoOn(t *testing.T) {
 		if err != nil || taken.Queued != 1 {
 			t.Fatal(taken, err)
 		}
-		w.Take(t.Context(), w.policies[0], Take{Batch: "lost", Now: w.now(), Lease: lease.Milliseconds()})
+		w.Take(t.Context(), w.policies[0], Take{Batch: "lost", Messages: 1, Now: w.now(), Lease: lease.Milliseconds()})
 		w.Heartbeat(t.Context(), "dead", w.now())
 		n := w.start("n")
 		defer n.stop()

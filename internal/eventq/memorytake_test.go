@@ -60,7 +60,11 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 			k.due = taken.Next
 			return nil
 		}
-		n := k.together(t.BatchSize)
+		n := 1
+		for n < take.Messages && len(k.items) >= (n+1)*t.BatchSize && k.token(t, take.Now) == 0 {
+			n++
+		}
+		n = k.together(n * t.BatchSize)
 		taken.Tried = k.tried[k.items[0].ID]
 		taken.Items, k.items = slices.Clone(k.items[:n]), k.items[n:]
 		for _, item := range taken.Items {
@@ -99,7 +103,8 @@ func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 		if f == nil {
 			return ErrNotInFlight
 		}
-		done := r.Sent + int64(len(r.Requeue))
+		back := slices.Concat(r.Retry, r.Requeue)
+		done := r.Sent + int64(len(back))
 		for reason, n := range r.Dropped {
 			k.counts.Dropped[reason] += n
 			done += n
@@ -112,13 +117,11 @@ func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 		for _, id := range r.ForgetIDs {
 			delete(k.seen, id)
 		}
-		for _, item := range r.Requeue {
+		for _, item := range r.Retry {
 			k.tried[item.ID] = r.Tried
 		}
-		if r.Unused {
-			k.tokens++
-		}
-		k.items = append(slices.Clone(r.Requeue), k.items...)
+		k.tokens += float64(r.Unused)
+		k.items = append(back, k.items...)
 		if k.cool = max(k.cool, r.CoolUntil); r.Error != "" {
 			k.why = r.Error
 		}

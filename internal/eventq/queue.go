@@ -32,7 +32,8 @@ type Queue interface {
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
 	// Take moves the oldest items in flight as one batch, unless the game is
 	// paused, cools down or has reached its rate limit. A message that was tried
-	// before is a batch of its own, with its id and attempts.
+	// before is a batch of its own, with its id and attempts. Other batches have
+	// several messages if they are full and the rate allows it, else one.
 	Take(ctx context.Context, policy Policy, take Take) (TakeResult, error)
 	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
 	Finish(ctx context.Context, policy Policy, r BatchResult) error
@@ -72,14 +73,15 @@ type PushResult struct {
 
 // Take takes a batch.
 type Take struct {
-	Batch string // a new id
-	Pool  string // which share of the workers serves the game, for operators
-	Now   int64
-	Lease int64 // how long the batch may stay in flight, ms
+	Batch    string // a new id
+	Messages int    // of Policy.BatchSize items, at most
+	Pool     string // which share of the workers serves the game, for operators
+	Now      int64
+	Lease    int64 // how long the batch may stay in flight, ms
 }
 
-// TakeResult has at mospolicy Policy.BatchSize items, in order, or a message that was tried
-// before. There are none if nothing could be taken.
+// TakeResult has the items of the batch in order. There are none if nothing could
+// be taken.
 type TakeResult struct {
 	Items []Item
 	Tried Tried // of the items, if they are a message that was tried before
@@ -93,16 +95,17 @@ type Tried struct {
 	Attempts int
 }
 
-// BatchResult says what became of a batch. Each of its items is sent, dropped, or
-// requeued at the head of the queue.
+// BatchResult says what became of a batch. Each of its items is sent, dropped,
+// retried or requeued. The last two go to the head of the queue, in this order.
 type BatchResult struct {
 	Batch     string
 	Sent      int64
 	Dropped   map[Reason]int64
 	ForgetIDs []string // ids of dropped unique items: the queue may accept them again
-	Requeue   []Item   // in order
-	Tried     Tried    // of the requeued items, if they are a message for another attempt
-	Unused    bool     // there was no attempt, so none counts against the rate
+	Retry     []Item   // a message for another attempt
+	Tried     Tried    // of that message
+	Requeue   []Item   // items that were not tried, in order
+	Unused    int      // messages without an attempt, which do not count against the rate
 	Error     string   // why the last attempt failed, for operators; "": none failed
 	CoolUntil int64    // no attempt of the game begins before; 0: no cool-down
 	Pause     bool     // whether to pause the game because of the error

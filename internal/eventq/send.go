@@ -8,13 +8,27 @@ import (
 	"time"
 )
 
-// send makes an attempt to send the fresh items of a batch. If it fails, the queue keeps
-// the message until its next attempt.
-func (s *sender) send(ctx context.Context, b *batch) {
+// sendBatch sends the messages of a batch in order, one attempt each. After a failed
+// or slow attempt, it requeues the messages behind it, because nothing renews their
+// lease. The queue also keeps a failed message until its next attempt.
+func (s *sender) sendBatch(ctx context.Context, b *batch) {
+	for b.nextMessage() {
+		s.sendMessage(ctx, b)
+		if len(b.rest) > 0 && time.Since(b.takenAt) > slowSend {
+			b.requeue()
+		}
+	}
+}
+
+// sendMessage makes an attempt to send the fresh items of the current message.
+func (s *sender) sendMessage(ctx context.Context, b *batch) {
 	now := s.Now()
-	b.dropStale(now)
-	if len(b.items) == 0 || ctx.Err() != nil { // a stopping node starts no attempt
-		b.result.Unused = true
+	if b.dropStale(now); len(b.items) == 0 {
+		b.result.Unused++
+		return
+	}
+	if ctx.Err() != nil { // a stopping node starts no attempt
+		b.result.Unused++
 		b.requeue()
 		return
 	}

@@ -58,8 +58,8 @@ func (s *sender) dispatch(ctx context.Context, g *game) {
 	})
 }
 
-// serve makes one take in a place of a worker, sends what it has taken, and reports what
-// became of it. It returns whether a full batch may be taken at once, or else when to
+// serve makes one take in a place of a worker, sends its messages, and reports what
+// became of them. It returns whether a full batch may be taken at once, or else when to
 // take again; 0: unknown.
 func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) (more bool, next int64) {
 	class := g.class()
@@ -90,7 +90,7 @@ func (s *sender) hasFullBatch(g *game, t TakeResult) bool {
 	return t.Left >= g.BatchSize && t.Next <= s.Now()
 }
 
-// takeAndSend makes a take, and sends what it has taken.
+// takeAndSend makes a take, and sends its messages.
 func (s *sender) takeAndSend(ctx context.Context, b *batch, class string) (t TakeResult, err error) {
 	t, err = s.take(ctx, b, class)
 	if len(t.Items) == 0 {
@@ -103,6 +103,6 @@ func (s *sender) takeAndSend(ctx context.Context, b *batch, class string) (t Tak
 	if b.game.sending.recordTake(time.Duration(late)*time.Millisecond, more); more {
 		s.dispatch(ctx, b.game) // another worker, if the game is behind
 	}
-	s.send(ctx, b)
+	s.sendBatch(ctx, b)
 	return t, nil
 }

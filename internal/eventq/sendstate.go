@@ -7,9 +7,11 @@ import (
 )
 
 const (
-	maxWorkersPerGame = 8               // that serve one game at a time
-	maxLag            = 3 * time.Second // with more, a game gets another worker
-	slowSend          = time.Second     // an attempt this long makes a game slow
+	maxWorkersPerGame = 8                     // that serve one game at a time
+	maxLag            = 3 * time.Second       // with more, a game gets another worker
+	slowSend          = time.Second           // an attempt this long makes a game slow
+	maxMessages       = 16                    // of one take
+	takeSendTime      = 20 * time.Millisecond // the attempts of one take may last this long together, judged by the last one
 )
 
 // sendState is what this node knows about sending one game's items.
@@ -19,6 +21,7 @@ type sendState struct {
 	wantedWorkers int  // above 1 while the game is behind
 	isFailing     bool // whether its last attempt failed
 	isSlow        bool // whether its last attempt was slow
+	messages      int  // to take together
 
 	drains atomic.Int32 // operators that drain it
 }
@@ -60,7 +63,17 @@ func (g *game) class() string {
 func (c *sendState) recordSend(good bool, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.isFailing, c.isSlow = !good, took > slowSend
+	c.isFailing, c.isSlow, c.messages = !good, took > slowSend, 1
+	if good {
+		c.messages = min(1+int(takeSendTime/max(took, 1)), maxMessages)
+	}
+}
+
+// takeSize returns how many messages to take together.
+func (c *sendState) takeSize() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(c.messages, 1)
 }
 
 // recordTake decides how many workers the game needs, by how much too late the

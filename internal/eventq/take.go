@@ -20,14 +20,12 @@ func (s *sender) take(ctx context.Context, b *batch, class string) (TakeResult, 
 	defer cancel()
 	g := b.game
 	t, err := s.Queue.Take(ctx, g.Policy, Take{
-		Batch: b.result.Batch, Pool: class, Now: s.Now(), Lease: lease.Milliseconds(),
+		Batch: b.result.Batch, Messages: g.sending.takeSize(), Pool: class, Now: s.Now(), Lease: lease.Milliseconds(),
 	})
 	s.recordError("take", err)
-	if b.items = t.Items; len(b.items) > 0 {
-		s.metrics.flushes.WithLabelValues(g.flushTrigger(len(b.items))).Inc()
-	}
-	if t.Tried.ID != "" {
-		b.tried = t.Tried
+	b.rest, b.tried = t.Items, t.Tried
+	for left := len(t.Items); left > 0; left -= g.BatchSize {
+		s.metrics.flushes.WithLabelValues(g.flushTrigger(left)).Inc()
 	}
 	return t, err
 }
@@ -37,8 +35,8 @@ func (s *sender) takeBack(ctx context.Context, b *batch, class string) error {
 	if _, err := s.take(ctx, b, class); err != nil {
 		return err
 	}
-	if len(b.items) > 0 {
-		b.result.Unused = true
+	if b.nextMessage() {
+		b.result.Unused++
 		b.requeue()
 		s.finish(ctx, b)
 	}
@@ -74,7 +72,7 @@ func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.
 	}
 }
 
-// flushTrigger returns why a batch leaves: a label of a metric.
+// flushTrigger returns why a message leaves: a label of a metric.
 func (g *game) flushTrigger(items int) string {
 	switch {
 	case g.sending.drains.Load() > 0:

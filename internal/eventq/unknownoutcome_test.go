@@ -108,13 +108,14 @@ func TestAGameWaitsForItsBatchUntilTheLeaseEnds(t *testing.T) {
 }
 
 // A game with full batches takes at most one more while the store does not answer how a
-// batch ended. Then it goes on.
+// batch ended. Then it goes on. The first batch of a game is one message.
 func TestUnansweredBatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newCluster(t, policyOf("a"))
 		n := w.service("n")
-		n.offer("a", 0, 20*MaxBatch)
+		const messages, taken = 2 * maxMessages, 1 + maxMessages
+		n.offer("a", 0, messages*MaxBatch)
 		w.set(func() {
 			w.fault = func(operation, _ string) error {
 				if operation == "finish" {
@@ -126,9 +127,9 @@ func TestUnansweredBatchesAreBounded(t *testing.T) {
 		stop := w.run(n)
 		defer stop()
 		time.Sleep(10 * time.Second)
-		w.want("a", Counts{Offered: 20 * MaxBatch, InFlight: 2 * MaxBatch, Queued: 18 * MaxBatch})
+		w.want("a", Counts{Offered: messages * MaxBatch, InFlight: taken * MaxBatch, Queued: (messages - taken) * MaxBatch})
 		w.set(func() { w.fault = nil })
 		time.Sleep(5 * time.Second)
-		w.want("a", Counts{Offered: 20 * MaxBatch, Sent: 20 * MaxBatch})
+		w.want("a", Counts{Offered: messages * MaxBatch, Sent: messages * MaxBatch})
 	})
 }

@@ -42,7 +42,7 @@ func Example() {
 	show("there is", peeked, err)
 
 	batch := "batch 1"
-	taken, err := log.Take(ctx, audit, eventq.Take{Batch: batch, Now: now, Lease: 20_000})
+	taken, err := log.Take(ctx, audit, eventq.Take{Batch: batch, Messages: 1, Now: now, Lease: 20_000})
 	show("taken", taken.Items, err)
 	done := eventq.BatchResult{Batch: batch, Sent: int64(len(taken.Items)), Now: now}
 	if err := log.Finish(ctx, audit, done); err != nil {

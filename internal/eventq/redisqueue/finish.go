@@ -21,10 +21,10 @@ func (s *Store) Finish(ctx context.Context, t eventq.Policy, r eventq.BatchResul
 		}
 	}
 	bundles := bundlesOf(r.Requeue)
-	if r.Tried.ID != "" {
-		bundles = []any{bundleOf(r.Requeue, r.Tried)}
-	}
 	slices.Reverse(bundles) // the script prepends each, so the first must come last
+	if len(r.Retry) > 0 {
+		bundles = append(bundles, bundleOf(r.Retry, r.Tried))
+	}
 	args := append(queueArgs(t, r.Now, 9+len(counters)+len(r.ForgetIDs)+len(bundles)),
 		r.Batch, r.Sent, r.Unused, queueTTL(t), r.Error, r.Pause, r.CoolUntil, len(counters)/2, len(r.ForgetIDs))
 	args = append(args, counters...)
@@ -42,7 +42,7 @@ func (s *Store) Finish(ctx context.Context, t eventq.Policy, r eventq.BatchResul
 	if notInFlight != nil {
 		return eventq.ErrNotInFlight
 	}
-	if len(r.Requeue) > 0 {
+	if len(r.Retry)+len(r.Requeue) > 0 {
 		_ = s.shrink(ctx, t)
 	}
 	return nil

@@ -1,7 +1,7 @@
 -- Ends a batch. Runs after queue.lua.
 -- KEYS  1 due, 2 queue, 3 game, 4 taken (zset), 5 the batch (list), 6 seen (zset)
 -- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 batch id, 9 how many items were sent,
---       10 '1' if there was no attempt, 11 time to live of the queue (ms), 12 the error or
+--       10 attempts that were not made, 11 time to live of the queue (ms), 12 the error or
 --       '', 13 '1' to pause the game for it, 14 no attempt before this time (ms), or 0,
 --       15 number of counters and 16 of ids to forget, then the counters with their numbers,
 --       the ids, and the bundles to requeue, the last bundle first
@@ -37,13 +37,13 @@ if ARGV[12] ~= '' then
   if ARGV[13] == '1' then redis.call('HSET', KEYS[3], 'paused', ARGV[12]) end
 end
 
-if requeued > 0 or ARGV[10] == '1' or ARGV[14] ~= '0' or ARGV[13] == '1' then
+if requeued > 0 or ARGV[10] ~= '0' or ARGV[14] ~= '0' or ARGV[13] == '1' then
   local q = open()
   if tonumber(ARGV[14]) > q.cool_until then
     q.cool_until = tonumber(ARGV[14])
     redis.call('HSET', KEYS[3], 'cool_until', ARGV[14])
   end
-  if ARGV[10] == '1' then spend(q, -1) end
+  spend(q, -tonumber(ARGV[10]))
   if requeued > 0 then
     redis.call('LPUSH', KEYS[2], unpack(bundles))
     redis.call('PEXPIRE', KEYS[2], ARGV[11])

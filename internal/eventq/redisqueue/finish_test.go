@@ -78,11 +78,20 @@ func TestItemsGoBackToTheHead(t *testing.T) {
 // limit the arguments of a call in a script.
 func TestTheLargestBatchIsFinished(t *testing.T) {
 	each(t, func(l *queueTest) {
-		const most = eventq.MaxBatch
-		l.terms.BatchSize = most
-		l.push(l.postedItems(ids(0, most)...))
-		l.finish(eventq.BatchResult{Batch: "b1", Requeue: l.take("b1").Items})
-		l.take("b2")
+		const most = 16 * eventq.MaxBatch
+		l.terms.MaxLen, l.terms.BatchSize = 2*most, eventq.MaxBatch
+		for first := 0; first < most; first += 1024 {
+			l.push(l.postedItems(ids(first, 1024)...))
+		}
+		takeAll := func(batch string) []eventq.Item {
+			taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 16, Pool: "shared", Now: l.now, Lease: 20_000})
+			if err != nil || len(taken.Items) != most {
+				l.Fatalf("took %d items, %v", len(taken.Items), err)
+			}
+			return taken.Items
+		}
+		l.finish(eventq.BatchResult{Batch: "b1", Requeue: takeAll("b1")})
+		takeAll("b2")
 		l.finish(eventq.BatchResult{Batch: "b2", Dropped: dropCounts{eventq.RetriesExhausted: most}, ForgetIDs: ids(0, most)})
 		l.remembered()
 		l.count(eventq.Counts{Offered: most, Dropped: dropCounts{eventq.RetriesExhausted: most}})
@@ -95,13 +104,13 @@ func TestABatchThatWasNotSentReturnsItsToken(t *testing.T) {
 		l.push(l.ownItems(ids(0, 20)...))
 		items := l.take("b1").Items
 		l.due(l.now + 1000)
-		l.finish(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: int64(len(items))}, Unused: true})
+		l.finish(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: int64(len(items))}, Unused: 1})
 		l.due(l.now)
 		if got := l.take("b2"); len(got.Items) != 10 {
 			l.Errorf("took %+v", got)
 		}
 		l.now += 1000 // there is no more than the burst
-		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: true})
+		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: 1})
 		l.take("b3")
 		l.push(l.ownItems("x"))
 		if got := l.take("b4"); got.Items != nil {
@@ -180,7 +189,7 @@ func TestATriedMessageThatStaysExpires(t *testing.T) {
 			l.push(items[i : i+1])
 			l.take(batch)
 		}
-		l.finish(eventq.BatchResult{Batch: "b1", Requeue: items[:1], Tried: eventq.Tried{ID: "m", Attempts: 1}})
+		l.finish(eventq.BatchResult{Batch: "b1", Retry: items[:1], Tried: eventq.Tried{ID: "m", Attempts: 1}})
 		l.finish(eventq.BatchResult{Batch: "b2", Requeue: items[1:]})
 		if got := idsOf(l.take("b3").Items); !slices.Equal(got, []string{"b"}) {
 			l.Errorf("took %q", got)
@@ -196,35 +205,35 @@ func TestATriedMessageThatStaysExpires(t *testing.T) {
 // alone, and as soon as the cool-down ends.
 func TestAFailedMessageIsTakenAlone(t *testing.T) {
 	each(t, func(l *queueTest) {
-		l.push(l.ownItems(ids(0, 20)...))
-		items := l.take("b1").Items
+		l.push(l.ownItems(ids(0, 30)...))
+		items := l.takeSome("b1", 3).Items
 		tried := eventq.Tried{ID: "m1", Attempts: 3}
 		for range 2 { // repeated: the same
-			l.finish(eventq.BatchResult{Batch: "b1", Sent: 6, Requeue: items[6:], Tried: tried, Error: "500", CoolUntil: l.now + 700})
+			l.finish(eventq.BatchResult{Batch: "b1", Sent: 10, Retry: items[10:14], Tried: tried, Requeue: items[14:], Error: "500", CoolUntil: l.now + 700})
 		}
-		l.queued(ids(6, 14)...)
+		l.queued(ids(10, 20)...)
 		l.due(l.now + 700)
 		if s := l.status(); s.Error != "500" || s.ErrorAt != l.now || s.CoolUntil != l.now+700 || s.Paused != "" {
 			l.Errorf("status %+v", s)
 		}
-		if got := l.take("b2"); got.Items != nil || got.Next != l.now+700 {
+		if got := l.takeSome("b2", 3); got.Items != nil || got.Next != l.now+700 {
 			l.Errorf("took %+v in the cool-down", got)
 		}
 		l.now += 700
 		for range 2 {
-			got := l.take("b3")
-			if !slices.Equal(idsOf(got.Items), ids(6, 4)) || got.Tried != tried || got.Left != 10 {
+			got := l.takeSome("b3", 3)
+			if !slices.Equal(idsOf(got.Items), ids(10, 4)) || got.Tried != tried || got.Left != 16 {
 				l.Errorf("took %q, %+v, %d left", idsOf(got.Items), got.Tried, got.Left)
 			}
 		}
-		first := l.take("b4").Items
-		l.finish(eventq.BatchResult{Batch: "b3", Requeue: items[6:], Tried: tried})
-		l.finish(eventq.BatchResult{Batch: "b4", Requeue: first[:3], Sent: 7})
-		if got := l.take("b5"); !slices.Equal(idsOf(got.Items), ids(10, 3)) || got.Tried.ID != "" {
+		first := l.takeSome("b4", 1).Items
+		l.finish(eventq.BatchResult{Batch: "b3", Retry: items[10:14], Tried: tried})
+		l.finish(eventq.BatchResult{Batch: "b4", Requeue: first})
+		if got := l.takeSome("b5", 1); !slices.Equal(idsOf(got.Items), ids(14, 10)) || got.Tried.ID != "" {
 			l.Errorf("took %q, %+v before it", idsOf(got.Items), got.Tried)
 		}
 		l.due(l.now) // a message that was tried does not wait for others
-		if got := l.take("b6"); !slices.Equal(idsOf(got.Items), ids(6, 4)) || got.Tried != tried {
+		if got := l.takeSome("b6", 1); !slices.Equal(idsOf(got.Items), ids(10, 4)) || got.Tried != tried {
 			l.Errorf("took %q, %+v", idsOf(got.Items), got.Tried)
 		}
 	})
@@ -237,7 +246,7 @@ func TestAFailedMessageIsDividedByADrop(t *testing.T) {
 		l.push(l.ownItems(ids(0, 12)...))
 		items := l.take("b1").Items
 		tried := eventq.Tried{ID: "m1", Attempts: 1}
-		l.finish(eventq.BatchResult{Batch: "b1", Requeue: items, Tried: tried})
+		l.finish(eventq.BatchResult{Batch: "b1", Retry: items, Tried: tried})
 		if err := l.SetMaxLen(l.Context(), l.terms.Game, 9); err != nil { // drops 3
 			l.Fatal(err)
 		}
@@ -252,7 +261,7 @@ func TestAFailureMayPauseTheGame(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems("a"))
 		items := l.take("b1").Items
-		l.finish(eventq.BatchResult{Batch: "b1", Requeue: items, Tried: eventq.Tried{ID: "m", Attempts: 1}, Error: "410", Pause: true})
+		l.finish(eventq.BatchResult{Batch: "b1", Retry: items, Tried: eventq.Tried{ID: "m", Attempts: 1}, Error: "410", Pause: true})
 		l.due(0)
 		if s := l.status(); s.Paused != "410" || s.Error != "410" {
 			l.Errorf("status %+v", s)

@@ -99,7 +99,8 @@ func (h *modelTest) checkPush(t *rapid.T, p eventq.Push) {
 
 func (h *modelTest) drawTake(t *rapid.T) {
 	take := eventq.Take{
-		Batch: h.id(t, "batch"), Pool: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease"),
+		Batch: h.id(t, "batch"), Messages: rapid.IntRange(1, 4).Draw(t, "messages"),
+		Pool: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease"),
 	}
 	want := h.m.take(take)
 	got, err := h.Take(h.Context(), h.terms, take)
@@ -133,12 +134,13 @@ func (h *modelTest) drawFinish(t *rapid.T) {
 	sent := rapid.IntRange(0, n).Draw(t, "sent")
 	dropped := rapid.IntRange(0, n-sent).Draw(t, "dropped")
 	back := f.things[sent+dropped:]
-	r.Sent, r.Requeue = int64(sent), itemsOf(back)
-	if len(back) > 0 && rapid.Bool().Draw(t, "retried") {
+	retried := rapid.IntRange(0, min(len(back), h.terms.BatchSize)).Draw(t, "retried")
+	r.Sent, r.Retry, r.Requeue = int64(sent), itemsOf(back[:retried]), itemsOf(back[retried:])
+	if retried > 0 {
 		h.calls++
 		r.Tried = eventq.Tried{ID: fmt.Sprint("m", h.calls), Attempts: 1 + f.tried.Attempts}
 	}
-	r.Unused = rapid.Bool().Draw(t, "unused")
+	r.Unused = rapid.IntRange(0, 1).Draw(t, "unused")
 	if dropped > 0 {
 		r.Dropped = dropCounts{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
 	}
@@ -165,7 +167,7 @@ func (h *modelTest) finishAgain(t *rapid.T) {
 		if err := h.Finish(h.Context(), h.terms, r); err != nil {
 			t.Fatalf("finish %+v again: %v", r, err)
 		}
-		if len(r.Requeue) > 0 {
+		if len(r.Retry)+len(r.Requeue) > 0 {
 			h.m.shrink()
 		}
 	}

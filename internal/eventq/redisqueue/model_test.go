@@ -214,13 +214,19 @@ func (m *model) take(t eventq.Take) eventq.TakeResult {
 	return taken
 }
 
-// putInFlight takes a message.
+// putInFlight takes as many full messages as allowed, or a smaller one.
 func (m *model) putInFlight(t eventq.Take) {
 	if len(m.queue) == 0 {
 		return
 	}
+	messages := min(t.Messages, len(m.queue)/m.terms.BatchSize)
+	if m.terms.PerSecond > 0 {
+		ahead := max(m.rateAt, float64(t.Now)) - float64(t.Now)
+		messages = min(messages, int(math.Floor(float64(m.terms.Burst)-(ahead-0.01)/m.interval())))
+	}
+	messages = max(messages, 1)
 	n, tried := 0, m.tried[m.queue[0]] // a message that was tried leaves alone
-	for n < len(m.queue) && m.tried[m.queue[n]] == tried && (n < m.terms.BatchSize || tried.ID != "") {
+	for n < len(m.queue) && m.tried[m.queue[n]] == tried && (n < messages*m.terms.BatchSize || tried.ID != "") {
 		n++
 	}
 	m.flights[t.Batch] = &modelBatch{things: slices.Clone(m.queue[:n]), tried: tried, till: t.Now + t.Lease}
@@ -228,7 +234,7 @@ func (m *model) putInFlight(t eventq.Take) {
 		delete(m.tried, one)
 	}
 	m.queue = m.queue[n:]
-	m.spend(t.Now, 1)
+	m.spend(t.Now, math.Ceil(float64(n)/float64(m.terms.BatchSize)))
 }
 
 func itemsOf(things []*modelItem) (items []eventq.Item) {
@@ -239,7 +245,7 @@ func itemsOf(things []*modelItem) (items []eventq.Item) {
 }
 
 // finish counts the first items as sent, then some as dropped, and puts the rest
-// back.
+// back: first the message to retry.
 func (m *model) finish(r eventq.BatchResult) {
 	f := m.flights[r.Batch]
 	rest := f.things[r.Sent:]
@@ -256,20 +262,18 @@ func (m *model) finish(r eventq.BatchResult) {
 	for _, id := range r.ForgetIDs {
 		delete(m.seen, id)
 	}
-	for _, one := range rest {
-		if r.Tried.ID != "" {
-			m.tried[one] = r.Tried
-		}
+	for _, one := range rest[:len(r.Retry)] {
+		m.tried[one] = r.Tried
 	}
 	m.queue = append(slices.Clone(rest), m.queue...)
 	m.cool = max(m.cool, r.CoolUntil)
 	if r.Pause {
 		m.paused = true
 	}
-	if r.Unused {
-		m.spend(r.Now, -1)
+	if r.Unused > 0 {
+		m.spend(r.Now, -float64(r.Unused))
 	}
-	if len(rest) > 0 || r.Unused || r.CoolUntil > 0 || r.Pause {
+	if len(rest) > 0 || r.Unused > 0 || r.CoolUntil > 0 || r.Pause {
 		m.markDue(r.Now)
 	}
 	if len(rest) > 0 {

@@ -1,20 +1,25 @@
 -- Moves the oldest items in flight, as a batch. Runs after queue.lua and pop.lua.
 -- KEYS  1 due, 2 queue, 3 game, 4 taken (zset), 5 the batch (list)
--- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 batch id, 9 end of the lease (ms),
---       10 time to live of the batch (ms), 11 which workers take it
+-- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 batch id, 9 messages of a full
+--       batch's size at most, 10 end of the lease (ms), 11 time to live of the batch
+--       (ms), 12 which workers take it
 -- Returns {length, when the game is due or 0, the bundles of the batch}. There are no
 -- bundles if nothing could be taken. A repeated run returns the same batch if it is in
 -- flight still: a list of the number of its items and its bundles.
 local q, bundles = open(), redis.call('LRANGE', KEYS[5], 1, -1)
 if redis.call('EXISTS', KEYS[5]) == 0 and q.length > 0 and not q.paused and next_attempt(q) <= now then
+  local messages = math.min(tonumber(ARGV[9]), math.floor(q.length / q.batch_size))
+  if q.interval > 0 then
+    messages = math.min(messages, math.floor((now - q.rate_at + 0.01) / q.interval + q.burst))
+  end
   local n
-  bundles, n = pop(KEYS[2], math.min(q.length, q.batch_size), true)
+  bundles, n = pop(KEYS[2], math.min(q.length, math.max(1, messages) * q.batch_size), true)
   q.length = q.length - n
   redis.call('RPUSH', KEYS[5], n, unpack(bundles))
-  redis.call('PEXPIRE', KEYS[5], ARGV[10])
-  redis.call('ZADD', KEYS[4], ARGV[9], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
+  redis.call('PEXPIRE', KEYS[5], ARGV[11])
+  redis.call('ZADD', KEYS[4], ARGV[10], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
   count('in_flight', n)
-  spend(q, 1)
-  redis.call('HSET', KEYS[3], 'queued', q.length, 'pool', ARGV[11])
+  spend(q, math.ceil(n / q.batch_size))
+  redis.call('HSET', KEYS[3], 'queued', q.length, 'pool', ARGV[12])
 end
 return {q.length, mark(q), unpack(bundles)}

@@ -213,3 +213,54 @@ func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 		l.count(eventq.Counts{Offered: 20, Sent: 10, Dropped: dropCounts{eventq.NodeLost: 10}})
 	})
 }
+
+func (l *queueTest) takeSome(batch string, messages int) eventq.TakeResult {
+	l.Helper()
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: messages, Pool: "own", Now: l.now, Lease: 20_000})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return taken
+}
+
+// Full messages are taken together. A smaller one is taken alone.
+func TestMessagesAreTakenTogether(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems(ids(0, 17)...))
+		l.push(l.postedItems(ids(17, 18)...)) // 35: three messages and a half
+		for range 2 {                         // again the same
+			got := l.takeSome("b1", 2)
+			if !slices.Equal(idsOf(got.Items), ids(0, 20)) || got.Left != 15 || got.Next != l.now {
+				l.Errorf("took %q, %d left, next %d", idsOf(got.Items), got.Left, got.Next)
+			}
+		}
+		if got := l.takeSome("b3", 3); !slices.Equal(idsOf(got.Items), ids(20, 10)) || got.Left != 5 {
+			l.Errorf("then %q, %d left", idsOf(got.Items), got.Left)
+		}
+		if got := l.takeSome("b6", 2); !slices.Equal(idsOf(got.Items), ids(30, 5)) || got.Left != 0 {
+			l.Errorf("at last %q, %d left", idsOf(got.Items), got.Left)
+		}
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 10, Requeue: l.ownItems(ids(0, 10)...)})
+		l.now += 20_000
+		l.reap(15)
+		l.count(eventq.Counts{Offered: 35, Sent: 10, Queued: 10, Dropped: dropCounts{eventq.NodeLost: 15}})
+	})
+}
+
+func TestMessagesThatAreTakenTogetherHaveATryEach(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.terms.PerSecond, l.terms.Burst = 1, 3
+		l.push(l.ownItems(ids(0, 100)...))
+		got := l.takeSome("b1", 4)
+		if len(got.Items) != 30 || got.Next != l.now+1000 {
+			l.Errorf("took %d items, next at %d", len(got.Items), got.Next-epoch)
+		}
+		if got := l.takeSome("b5", 2); got.Items != nil || got.Left != 70 {
+			l.Errorf("took %+v without a try", got)
+		}
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 10, Requeue: got.Items[10:], Unused: 2})
+		if got := l.takeSome("b7", 3); !slices.Equal(idsOf(got.Items), ids(10, 20)) {
+			l.Errorf("took %q for the tries that were given back", idsOf(got.Items))
+		}
+	})
+}
