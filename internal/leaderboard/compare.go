@@ -226,7 +226,7 @@ func (c *comparison) reportAll(ctx context.Context, pos int64, differences []Dif
 		if difference.Holder == "" { // it concerns the whole board
 			isExplained = c.hasErasures || len(moving) > 0
 		}
-		if difference.Board.Kind == Players && isExplained {
+		if difference.Kind == Players && isExplained {
 			continue
 		}
 		c.result.Differences++

@@ -36,7 +36,7 @@ func (v *verifier) verifyInBackground(ctx context.Context) error {
 		v.metrics.differences.Inc()
 		if logged++; logged <= maxLoggedDifferences {
 			v.log.LogAttrs(ctx, slog.LevelError, "leaderboard differs from ledger",
-				slog.String("kind", string(difference.Board.Kind)), slog.String("board", difference.Board.Span), slog.String("holder", difference.Holder),
+				slog.String("kind", string(difference.Kind)), slog.String("board", difference.Span), slog.String("holder", difference.Holder),
 				slog.String("field", difference.Field), slog.String("want", difference.Want), slog.String("have", difference.Have))
 		}
 	}, func() error {

@@ -24,7 +24,7 @@ type attempt struct {
 // the lease ends instead.
 func (p *pool) runAttempt(attemptsCtx context.Context, a *attempt) {
 	startedAt := time.Now()
-	a.failed = p.failedAttempt(&a.task, p.runHandler(a), attemptsCtx)
+	a.failed = p.failedAttempt(attemptsCtx, &a.task, p.runHandler(a))
 	a.cancel()
 	p.workers.metrics.attemptSeconds.WithLabelValues(p.Kind).Observe(time.Since(startedAt).Seconds())
 	for {
@@ -53,7 +53,7 @@ func (p *pool) runHandler(a *attempt) (err error) {
 
 // failedAttempt makes a FailedAttempt of the error of a handler. The task of a handler that was
 // cancelled because the process ends returns to its queue.
-func (p *pool) failedAttempt(task *Task, err error, attemptsCtx context.Context) (failed FailedAttempt) {
+func (p *pool) failedAttempt(attemptsCtx context.Context, task *Task, err error) (failed FailedAttempt) {
 	special, isSpecial := errors.AsType[handlerError](err)
 	switch {
 	case attemptsCtx.Err() != nil && errors.Is(err, context.Canceled):
