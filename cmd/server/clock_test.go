@@ -91,8 +91,8 @@ func TestNodesAgreeWhileTheTimeOfRedisJumps(t *testing.T) {
 	}
 }
 
-// clusterTimeOffset returns the cluster time in a node's welcome, minus the time of this machine: the
-// least and the most that it can be, because the welcome may take long on a busy machine.
+// clusterTimeOffset returns the least and the most that a node's cluster time, as in its welcome,
+// can be ahead of the time of this machine. A welcome may take long on a busy machine.
 func clusterTimeOffset(t *testing.T, node *testNode) (least, most time.Duration) {
 	t.Helper()
 	g, err := player.CreateGuest(t.Context(), node.url, "demo", "")

@@ -61,7 +61,7 @@ func (s *sender) finish(ctx context.Context, b *batch) {
 }
 
 // untilAnswered makes a call, and repeats it until the store answers or the lease of
-// the batch has ended. The worker waits for that, but has no place meanwhile.
+// the batch has ended. The worker waits for that. By then it has released its place.
 func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.Context) error) {
 	ctx, cancel := withGrace(ctx, finishTimeout)
 	defer cancel()

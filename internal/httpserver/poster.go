@@ -123,10 +123,10 @@ var (
 	errBrokenOff = errors.New("the exchange with the endpoint broke off")
 )
 
-// ExchangeError returns why a request got no reply, as a reason from a closed set, and an error that
-// operators may see: without the URL, which may contain a secret, and without the data that was
-// read. The message may have arrived all the same. Then the endpoint recognizes the retry by the
-// id of the message.
+// ExchangeError returns why a request got no reply: a reason from a closed set, and an error that
+// operators may see. The error has no URL, which may contain a secret, and no data that was read.
+// The message may have arrived all the same. Then the endpoint recognizes the retry by the id of
+// the message.
 func ExchangeError(err error) (reason string, public error) {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

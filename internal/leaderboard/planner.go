@@ -45,7 +45,7 @@ func (p *planner) reserveWrites(writes int) {
 }
 
 // setEntry stores an entry as it is after a change, or removes it if it has no match. asOf is
-// the commit time of the board's newest result, epoch ms, or 0 if the change adds none.
+// the commit time (epoch ms) of the board's newest result; 0 if the change adds none.
 func (p *planner) setEntry(board Board, after BoardEntry, asOf int64) {
 	if after.Aggregates.Matches == 0 {
 		after = BoardEntry{ID: after.ID}

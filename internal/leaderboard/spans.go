@@ -26,8 +26,8 @@ func (c Config) multiDaySpans(progress Progress) []boardSpan {
 	return spans
 }
 
-// changedBoards lists the boards on which a row changes the entry of its holder: those for
-// several days that hold a day, and those of single days, unless these were deleted.
+// changedBoards lists the boards on which a row changes the entry of its holder. These are the
+// boards for several days that hold a day, and boards of single days that were not deleted.
 func (c Config) changedBoards(progress Progress, row Row) (boards []Board) {
 	multiDay, first, last := row.Day, row.Day, row.Day
 	switch {
