@@ -200,19 +200,6 @@ func TestLargeFilesNeedLittleMemory(t *testing.T) { //nolint:paralleltest // it 
 	}
 }
 
-// BenchmarkFiles writes the files of 10,000 players and 20 questions.
-func BenchmarkFiles(b *testing.B) {
-	for _, form := range []string{"csv", "xlsx"} {
-		b.Run(form, func(b *testing.B) {
-			for range b.N {
-				size, memory := memoryOfFile(b, form, largeMatch(10_000))
-				b.ReportMetric(float64(size)/(1<<20), "MiB")
-				b.ReportMetric(float64(memory)/(1<<20), "MiB-memory")
-			}
-		})
-	}
-}
-
 func liveHeap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

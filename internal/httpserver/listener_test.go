@@ -332,25 +332,3 @@ func FuzzProxyHeader(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkAdmit measures the cost of the Listener per connection.
-func BenchmarkAdmit(b *testing.B) {
-	listener := NewListener(nil, ListenerConfig{Protocol: ProxyOff, MaxConnections: 1 << 20, MaxPerAddress: 1 << 10})
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		conn := listener.admit(fakeConn{from: net.TCPAddr{IP: []byte{10, byte(i >> 16), byte(i >> 8), byte(i)}}})
-		if conn == nil {
-			b.Fatal("refused")
-		}
-		_ = conn.Close()
-	}
-}
-
-// fakeConn is a connection with only an address and a Close.
-type fakeConn struct {
-	net.Conn
-	from net.TCPAddr
-}
-
-func (c fakeConn) RemoteAddr() net.Addr { return &c.from }
-func (c fakeConn) Close() error         { return nil }

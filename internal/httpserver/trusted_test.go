@@ -137,15 +137,3 @@ func FuzzProxyClient(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkClient(b *testing.B) {
-	trusted, err := ParseTrustedProxies([]string{"10.0.0.0/8"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := &http.Request{RemoteAddr: "10.0.0.1:5", Header: http.Header{"X-Forwarded-For": {"198.51.100.1, 10.0.0.2"}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		trusted.ClientAddress(r)
-	}
-}

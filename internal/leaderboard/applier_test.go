@@ -3,79 +3,19 @@ package leaderboard
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"laststand/internal/testenv"
 )
-
-func newTestApplier(ledger Ledger, store Store, games ...Config) *Applier {
-	return NewApplier(ApplierOptions{
-		Games: games, Ledger: ledger, Store: store, Registry: prometheus.NewRegistry(),
-		Now: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler),
-	})
-}
-
-// applierFixture is an applier of one game, with its fake ledger and its store in memory.
-type applierFixture struct {
-	*Applier
-	boards *gameBoards
-	ledger *fakeLedger
-	store  *memoryStore
-	cfg    Config
-}
-
-func newApplierFixture(windows ...Window) *applierFixture {
-	fixture := &applierFixture{ledger: newFakeLedger(), store: newMemoryStore(), cfg: allBoardsConfig()}
-	if windows != nil {
-		fixture.cfg.Windows = windows
-	}
-	fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
-	fixture.boards = fixture.games[fixture.cfg.Game]
-	return fixture
-}
-
-func (f *applierFixture) apply(t *testing.T) {
-	t.Helper()
-	if err := f.Apply(t.Context(), f.cfg.Game); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (f *applierFixture) state(t *testing.T) BoardSetState {
-	t.Helper()
-	state, err := f.store.ServedState(t.Context(), f.cfg.Game, f.cfg.Hash())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state
-}
-
-// maintainAll runs maintenance until there is nothing to do, and returns the number of
-// transactions.
-func (f *applierFixture) maintainAll(t *testing.T) (n int) {
-	t.Helper()
-	for ; ; n++ {
-		isDone, err := f.boards.maintainDaysOnce(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !isDone {
-			return n
-		}
-	}
-}
 
 func TestRunAppliesAtTheStartAndThenPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- fixture.Run(ctx) }()
+		fixture := newGameWithAllBoards()
+		testenv.Run(t, fixture.Run)
 		synctest.Wait()
 		if pos := fixture.state(t).Watermark.Pos; pos != 1 {
 			t.Errorf("at the start, rows up to %d are applied", pos)
@@ -89,17 +29,13 @@ func TestRunAppliesAtTheStartAndThenPeriodically(t *testing.T) {
 		if pos := fixture.state(t).Watermark.Pos; pos != 2 {
 			t.Errorf("after an outage, rows up to %d are applied", pos)
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("run ended with %v", err)
-		}
 	})
 }
 
 // Run evicts days without calls of Apply.
 func TestRunEvictsDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		for range 12 {
 			for i := range 130 {
 				fixture.ledger.addResult(Players, string(rune('a'+i)), int64(i))
@@ -107,9 +43,7 @@ func TestRunEvictsDays(t *testing.T) {
 			fixture.ledger.startDays(1)
 		}
 		fixture.apply(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- fixture.Run(ctx) }()
+		testenv.Run(t, fixture.Run)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		state := fixture.state(t)
@@ -121,14 +55,12 @@ func TestRunEvictsDays(t *testing.T) {
 		if want := addDays(state.Watermark.Day, -6); state.OldestDay != want {
 			t.Errorf("the oldest day with boards is %s, not %s", state.OldestDay, want)
 		}
-		cancel()
-		<-ended
 	})
 }
 
 func TestTransactionsHaveALimitedSizeAndExpectThePreviousVersion(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.apply(t)
 	state := fixture.state(t)
 	for i := range 2*rowsPerRead + 7 {
@@ -161,7 +93,7 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	t.Parallel()
 	var costs []int
 	for _, window := range []Window{"2d", "30d", "400d"} {
-		fixture := newApplierFixture(All, Day, window)
+		fixture := newGameWithAllBoards(All, Day, window)
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
 		state := fixture.state(t)
@@ -179,7 +111,7 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 // Concurrent callers share the work, and each sees the rows that it waits for.
 func TestManyCallersOfApplyShareTwoPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.apply(t)
 		passes := 0
 		fixture.store.beforeCall = func(method string) error {
@@ -222,7 +154,7 @@ func TestApplyRefusesUnknownOrMissingRows(t *testing.T) {
 		"a gap":     func(rows []Row) { rows[4].Pos = 9 },
 		"new kinds": func(rows []Row) { rows[4].Kind = "loan" },
 	} {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.apply(t)
 		for range 5 {
 			fixture.ledger.addResult(Players, "p", 1)
@@ -236,7 +168,7 @@ func TestApplyRefusesUnknownOrMissingRows(t *testing.T) {
 
 func TestApplyRebuildsBoardsForAnotherLedger(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.ledger.addResult(Players, "p", 1)
 	for _, epoch := range []string{"e", "f"} {
 		fixture.ledger.epoch = epoch
@@ -251,7 +183,7 @@ func TestApplyRebuildsBoardsForAnotherLedger(t *testing.T) {
 // builds the new boards and then removes the replaced ones.
 func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.apply(t)
 		fixture.ledger.startDays(20)
 		fixture.apply(t)
@@ -267,12 +199,9 @@ func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- fixture.Run(ctx) }()
+		stop := testenv.Run(t, fixture.Run)
 		time.Sleep(time.Second)
-		cancel()
-		<-ended
+		stop()
 		want := []string{"Begin", "Publish", "Sweep"}
 		if len(calls) < 3 || !slices.Equal(calls[:3], want) {
 			t.Errorf("the first calls of the store are %v, want %v", calls, want)
@@ -282,7 +211,7 @@ func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 
 func TestApplyGivesUpAfterManyTries(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.apply(t)
 	fixture.ledger.addResult(Players, "p", 1)
 	fixture.store.beforeCall = func(method string) error {
@@ -302,7 +231,7 @@ func TestApplyGivesUpAfterManyTries(t *testing.T) {
 // A node that waits for the lease of a dead node continues when that lease expires.
 func TestApplyContinuesWhenTheLeaseOfADeadNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.apply(t)
 		leaseID := fixture.boards.applyLease.id
 		if hasLease, err := fixture.store.SetLease(t.Context(), leaseID, "dead", applyLeaseTTL); !hasLease || err != nil {

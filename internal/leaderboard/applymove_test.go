@@ -10,12 +10,12 @@ import (
 // results count for the new id.
 func TestAMoveOfManyDaysIsSplitIntoSmallTransactions(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture(append(allBoardsConfig().Windows, "30d")...)
+	fixture := newGameWithAllBoards(append(allBoardsConfig().Windows, "30d")...)
 	for range 28 {
 		fixture.addPlayers(3)
 		fixture.ledger.startDays(1)
 		fixture.apply(t)
-		fixture.maintainAll(t)
+		fixture.maintain(t)
 	}
 	fixture.store.maxWrites = 0
 	fixture.ledger.erase("p1", "opaque", false)
@@ -37,7 +37,7 @@ func TestAMoveWhoseFormerIDWasWipedRebuildsBoards(t *testing.T) {
 	for _, building := range []bool{false, true} {
 		t.Run(fmt.Sprint("building ", building), func(t *testing.T) {
 			t.Parallel()
-			fixture := newApplierFixture()
+			fixture := newGameWithAllBoards()
 			fixture.playDays(t, 3, 20)
 			if building {
 				fixture.startUnpublishedBuild(t)
@@ -54,20 +54,20 @@ func TestAMoveWhoseFormerIDWasWipedRebuildsBoards(t *testing.T) {
 }
 
 // startUnpublishedBuild loads another board set, and does not publish it.
-func (f *applierFixture) startUnpublishedBuild(t *testing.T) {
+func (g *testGame) startUnpublishedBuild(t *testing.T) {
 	t.Helper()
-	if err := f.Rebuild(t.Context(), f.cfg.Game); err != nil {
+	if err := g.Rebuild(t.Context(), g.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
-	originalHook := f.store.beforeCall
-	f.store.beforeCall = func(called string) error {
+	originalHook := g.store.beforeCall
+	g.store.beforeCall = func(called string) error {
 		if called == "Publish" {
 			return errInjected
 		}
 		return nil
 	}
-	if err := f.boards.builder.build(t.Context()); !errors.Is(err, errInjected) {
+	if err := g.boards.builder.build(t.Context()); !errors.Is(err, errInjected) {
 		t.Fatal(err)
 	}
-	f.store.beforeCall = originalHook
+	g.store.beforeCall = originalHook
 }

@@ -154,7 +154,7 @@ func TestDaysWithoutResultsAndOutsideTheLedgerAreEmpty(t *testing.T) {
 
 func TestTheArchiveCachesAFewDays(t *testing.T) {
 	t.Parallel()
-	ledger := newDayLedger()
+	ledger := newFakeLedger()
 	var days []string
 	for range 4 {
 		for i := range 9 {
@@ -190,16 +190,19 @@ func TestTheArchiveCachesAFewDays(t *testing.T) {
 	read(days[3], 0)
 }
 
-// slowDaySumSource blocks ReadDaySums until release is closed.
+// slowDaySumSource blocks ReadDaySums until release is closed, and counts concurrent calls.
 type slowDaySumSource struct {
-	*dayLedger
-	release chan struct{}
+	*fakeLedger
+	release      chan struct{}
+	current, max atomic.Int64
 }
 
-func (s slowDaySumSource) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error {
+func (s *slowDaySumSource) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error {
+	s.max.Store(max(s.max.Load(), s.current.Add(1)))
+	defer s.current.Add(-1)
 	select {
 	case <-s.release:
-		return s.dayLedger.ReadDaySums(ctx, game, day, kind, each)
+		return s.fakeLedger.ReadDaySums(ctx, game, day, kind, each)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -207,7 +210,7 @@ func (s slowDaySumSource) ReadDaySums(ctx context.Context, game, day string, kin
 
 func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := slowDaySumSource{newDayLedger(), make(chan struct{})}
+		ledger := &slowDaySumSource{fakeLedger: newFakeLedger(), release: make(chan struct{})}
 		ledger.addResult(Players, "p", 1)
 		day := ledger.day()
 		ledger.startDays(1)
@@ -242,23 +245,11 @@ func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 	})
 }
 
-// fetchCounter counts concurrent fetches.
-type fetchCounter struct {
-	slowDaySumSource
-	current, max atomic.Int64
-}
-
-func (f *fetchCounter) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error {
-	f.max.Store(max(f.max.Load(), f.current.Add(1)))
-	defer f.current.Add(-1)
-	return f.slowDaySumSource.ReadDaySums(ctx, game, day, kind, each)
-}
-
 // The archive fetches one day at a time, because maxEntries limits only cached days and not
 // the memory of concurrent fetches.
 func TestDaysAreFetchedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &fetchCounter{slowDaySumSource: slowDaySumSource{newDayLedger(), make(chan struct{})}}
+		ledger := &slowDaySumSource{fakeLedger: newFakeLedger(), release: make(chan struct{})}
 		ledger.addResult(Players, "p", 1)
 		day := ledger.day()
 		ledger.startDays(9)
@@ -282,7 +273,7 @@ func TestDaysAreFetchedOneByOne(t *testing.T) {
 }
 
 // changingDays is a ledger whose days have a new version at every read.
-type changingDays struct{ *dayLedger }
+type changingDays struct{ *fakeLedger }
 
 func (d changingDays) DayVersion(context.Context, string, string) (int64, error) {
 	d.versions[""]++
@@ -291,7 +282,7 @@ func (d changingDays) DayVersion(context.Context, string, string) (int64, error)
 
 func TestADayThatIsCorrectedAllTheTimeIsReadAgainEachTime(t *testing.T) {
 	t.Parallel()
-	ledger := newDayLedger()
+	ledger := newFakeLedger()
 	archive := NewArchive(changingDays{ledger})
 	for want := range 3 {
 		_, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Board: Board{Players, "2026-11-20"}, Order: ByScore})
@@ -299,7 +290,7 @@ func TestADayThatIsCorrectedAllTheTimeIsReadAgainEachTime(t *testing.T) {
 			t.Errorf("%d reads, want %d: %v", ledger.reads, want+1, err)
 		}
 	}
-	ledger = newDayLedger()
+	ledger = newFakeLedger()
 	ledger.setError(errKilled)
 	if _, err := NewArchive(ledger).readRanking(t.Context(), weightedConfig(), RankingID{}); !errors.Is(err, errKilled) {
 		t.Errorf("without a ledger: %v", err)
@@ -309,7 +300,7 @@ func TestADayThatIsCorrectedAllTheTimeIsReadAgainEachTime(t *testing.T) {
 // After the ledger went back, a day is read again, although its version is the same.
 func TestTheArchiveIsReadAgainAfterTheLedgerWentBack(t *testing.T) {
 	t.Parallel()
-	ledger := newDayLedger()
+	ledger := newFakeLedger()
 	reader := NewReader(nil, nil, NewArchive(ledger), nil)
 	for want := range 3 {
 		for range 2 {

@@ -11,39 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func TestABuildFromSumsEqualsABuildFromRows(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(30) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			random := newRandom(seed)
-			game := newTestGame(weightedConfig())
-			game.playHistory(random, 1+random.IntN(9), func() {
-				if random.IntN(10) == 0 {
-					game.apply(t)
-					game.maintain(t)
-				}
-			})
-			game.apply(t)
-			game.checkBoards(t)
-			oldID := game.store.served[game.cfg.Hash()]
-			game.rebuild(t)
-			if game.store.served[game.cfg.Hash()] == oldID {
-				t.Fatal("the served board set is the same after Rebuild")
-			}
-			game.checkBoards(t)
-			for range 8 { // rows apply to a built board set as to any other
-				game.ledger.startDays(1)
-				game.ledger.addResult(Players, "p1", random.Int64N(9))
-				game.ledger.correct(1 + random.Int64N(int64(len(game.ledger.rows))))
-				game.apply(t)
-				game.maintain(t)
-				game.checkBoards(t)
-			}
-		})
-	}
-}
-
 var errKilled = errors.New("killed")
 
 func TestAnotherNodeContinuesAKilledBuild(t *testing.T) {
@@ -94,7 +61,7 @@ func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 		if page := otherNode.page(t, Query{Window: All, Players: "busy"}); page.Entries[0].Score != int64(1000*steps) {
 			t.Errorf("after %d results the score is %d", steps, page.Entries[0].Score)
 		}
-		if isBuilding, err := otherNode.applier.IsBuilding(t.Context(), game.cfg.Game); err != nil || !isBuilding {
+		if isBuilding, err := otherNode.IsBuilding(t.Context(), game.cfg.Game); err != nil || !isBuilding {
 			t.Errorf("IsBuilding returned %v, %v", isBuilding, err)
 		}
 	}
@@ -103,7 +70,7 @@ func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 		t.Fatalf("the build had %d sums", steps)
 	}
 	game.checkBoards(t)
-	if isBuilding, err := otherNode.applier.IsBuilding(t.Context(), game.cfg.Game); err != nil || isBuilding {
+	if isBuilding, err := otherNode.IsBuilding(t.Context(), game.cfg.Game); err != nil || isBuilding {
 		t.Errorf("after the build, IsBuilding returned %v, %v", isBuilding, err)
 	}
 }
@@ -167,7 +134,7 @@ func TestALongLoadKeepsTheBuildLease(t *testing.T) {
 		}
 		game.ledger.beforeEachSum = func() {
 			time.Sleep(time.Second)
-			if hasLease, err := game.store.SetLease(t.Context(), game.boards().buildLease.id, "another", buildLeaseTTL); hasLease || err != nil {
+			if hasLease, err := game.store.SetLease(t.Context(), game.boards.buildLease.id, "another", buildLeaseTTL); hasLease || err != nil {
 				t.Errorf("another node acquired the lease of a running build (%v)", err)
 				game.ledger.beforeEachSum = nil // else no build would end
 			}
@@ -187,7 +154,7 @@ func TestBuilderStopsWhenItsLeaseExpires(t *testing.T) {
 		game.ledger.beforeEachSum = func() {
 			game.store.mu.Lock()
 			defer game.store.mu.Unlock()
-			game.store.leases[game.boards().buildLease.id] = heldLease{"another", time.Now().Add(time.Hour)}
+			game.store.leases[game.boards.buildLease.id] = heldLease{"another", time.Now().Add(time.Hour)}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -203,10 +170,10 @@ func TestBuilderStopsWhenItsLeaseExpires(t *testing.T) {
 
 func TestARolledBackLedgerRebuildsBoards(t *testing.T) {
 	t.Parallel()
-	for name, rollBack := range map[string]func(*dayLedger){
-		"shorter":        func(ledger *dayLedger) { ledger.rollBack(len(ledger.rows) - 3) },
-		"grown again":    func(ledger *dayLedger) { ledger.rows[len(ledger.rows)-1].ID = "other" },
-		"another ledger": func(ledger *dayLedger) { ledger.epoch = "e2" },
+	for name, rollBack := range map[string]func(*fakeLedger){
+		"shorter":        func(ledger *fakeLedger) { ledger.rollBack(len(ledger.rows) - 3) },
+		"grown again":    func(ledger *fakeLedger) { ledger.rows[len(ledger.rows)-1].ID = "other" },
+		"another ledger": func(ledger *fakeLedger) { ledger.epoch = "e2" },
 	} {
 		game := newTestGame(weightedConfig())
 		game.playHistory(newRandom(5), 3, func() {})
@@ -232,10 +199,10 @@ func TestApplyBuildsBoardsOfAnEmptyGame(t *testing.T) {
 	if page := game.page(t, Query{Window: "5d"}); page.Total != 0 || page.From != addDays(page.To, -4) {
 		t.Errorf("the page of a game without rows is %+v", page)
 	}
-	if err := game.applier.Rebuild(t.Context(), "other"); err == nil {
+	if err := game.Rebuild(t.Context(), "other"); err == nil {
 		t.Error("Rebuild accepted an unknown game")
 	}
-	if _, err := game.applier.IsBuilding(t.Context(), "other"); err == nil {
+	if _, err := game.IsBuilding(t.Context(), "other"); err == nil {
 		t.Error("IsBuilding accepted an unknown game")
 	}
 }
@@ -244,7 +211,7 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
 	ctx, cancel := context.WithCancel(t.Context())
-	leaseID := game.boards().buildLease.id
+	leaseID := game.boards.buildLease.id
 	if hasLease, err := game.store.SetLease(ctx, leaseID, "another", buildLeaseTTL); err != nil || !hasLease {
 		t.Fatal(hasLease, err)
 	}

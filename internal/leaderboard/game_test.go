@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -22,51 +22,75 @@ func weightedConfig() Config {
 
 // testGame is one game with its ledger, its boards, and a node that maintains them.
 type testGame struct {
-	cfg     Config
-	ledger  *dayLedger
-	store   *memoryStore
-	applier *Applier
-	reader  *Reader
+	*Applier
+	cfg    Config
+	ledger *fakeLedger
+	store  *memoryStore
+	boards *gameBoards
+	reader *Reader
 }
 
-func newTestGame(cfg Config) *testGame { return newTestNode(cfg, newDayLedger(), newMemoryStore()) }
+func newTestGame(cfg Config) *testGame { return newTestNode(cfg, newFakeLedger(), newMemoryStore()) }
+
+// newGameWithAllBoards returns a game that has every kind of board, or the given windows.
+func newGameWithAllBoards(windows ...Window) *testGame {
+	cfg := allBoardsConfig()
+	if windows != nil {
+		cfg.Windows = windows
+	}
+	return newTestGame(cfg)
+}
 
 // newTestNode returns a node on an existing ledger and store.
-func newTestNode(cfg Config, ledger *dayLedger, store *memoryStore) *testGame {
-	now := func() int64 { return 1_760_918_400_000 }
-	game := &testGame{cfg: cfg, ledger: ledger, store: store}
-	game.applier = NewApplier(ApplierOptions{
-		Games: []Config{cfg}, Ledger: ledger, Store: store, Now: now,
-		Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-	})
-	game.reader = NewReader([]Config{cfg}, sortingSource{store}, NewArchive(ledger), now)
-	return game
+func newTestNode(cfg Config, ledger *fakeLedger, store *memoryStore) *testGame {
+	applier := newTestApplier(ledger, store, cfg)
+	return &testGame{
+		Applier: applier, cfg: cfg, ledger: ledger, store: store, boards: applier.games[cfg.Game],
+		reader: NewReader([]Config{cfg}, sortingSource{store}, NewArchive(ledger), testNow),
+	}
 }
 
-func (g *testGame) boards() *gameBoards { return g.applier.games[g.cfg.Game] }
+// testNow is the time of readers.
+func testNow() int64 { return 1_760_918_400_000 }
+
+func newTestApplier(ledger Ledger, store Store, games ...Config) *Applier {
+	return NewApplier(ApplierOptions{
+		Games: games, Ledger: ledger, Store: store, Registry: prometheus.NewRegistry(),
+		Now: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler),
+	})
+}
 
 func (g *testGame) apply(t *testing.T) {
 	t.Helper()
-	if err := g.applier.Apply(t.Context(), g.cfg.Game); err != nil {
+	if err := g.Apply(t.Context(), g.cfg.Game); err != nil {
 		t.Fatalf("apply: %v", err)
 	}
+}
+
+func (g *testGame) state(t *testing.T) BoardSetState {
+	t.Helper()
+	state, err := g.store.ServedState(t.Context(), g.cfg.Game, g.cfg.Hash())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
 }
 
 // maintain runs maintenance until there is nothing to do.
 func (g *testGame) maintain(t *testing.T) {
 	t.Helper()
-	if err := g.boards().maintainDays(t.Context()); err != nil {
+	if err := g.boards.maintainDays(t.Context()); err != nil {
 		t.Fatalf("maintain: %v", err)
 	}
 }
 
 // build builds requested boards as Run does, but does not sweep old ones.
-func (g *testGame) build(ctx context.Context) error { return g.boards().builder.build(ctx) }
+func (g *testGame) build(ctx context.Context) error { return g.boards.builder.build(ctx) }
 
 // rebuild builds a new board set, which replaces the served one.
 func (g *testGame) rebuild(t *testing.T) {
 	t.Helper()
-	if err := g.applier.Rebuild(t.Context(), g.cfg.Game); err != nil {
+	if err := g.Rebuild(t.Context(), g.cfg.Game); err != nil {
 		t.Fatalf("rebuild: %v", err)
 	}
 	if err := g.build(t.Context()); err != nil {
@@ -110,32 +134,7 @@ func (g *testGame) checkBoards(t *testing.T) {
 	if last := g.ledger.rows[len(g.ledger.rows)-1]; progress.Watermark.Pos != last.Pos || progress.Watermark.RowID != last.ID {
 		t.Fatalf("the boards are at %+v, the ledger at %+v", progress.Watermark, last)
 	}
-	coverage := g.cfg.coverage(progress)
-	for _, kind := range Kinds() {
-		for _, covered := range coverage {
-			g.checkBoard(t, Board{kind, covered.span}, g.ledger.expectedBoard(progress.Watermark.Pos, kind, covered.firstDay, covered.lastDay))
-		}
-	}
-}
-
-// checkBoard compares one served board and its rankings with the expected entries.
-func (g *testGame) checkBoard(t *testing.T, board Board, want map[string]BoardEntry) {
-	t.Helper()
-	boardSet := g.servedBoardSet()
-	if have := boardSet.boards[board]; !maps.Equal(want, have) {
-		t.Errorf("%v holds\n%v, want\n%v", board, have, want)
-	}
-	for _, order := range g.cfg.RankingOrders() {
-		ranked := map[string]float64{}
-		for _, entry := range want {
-			if Rankable(order, entry.Aggregates, g.cfg.MinAnswers) {
-				ranked[entry.Member()] = Key(order, entry.Aggregates, g.cfg.Weights)
-			}
-		}
-		if have := boardSet.rankings[board][order]; !maps.Equal(ranked, have) {
-			t.Errorf("%v by %s ranks\n%v, want\n%v", board, order, have, ranked)
-		}
-	}
+	(&ledgerModel{cfg: g.cfg, ledger: g.ledger, store: g.store}).compareAll(t)
 }
 
 // page reads a page. It fails the test if the read fails.

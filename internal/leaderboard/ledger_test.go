@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// fakeLedger is a ledger in memory. It also computes the expected contents of boards.
+// fakeLedger is a Ledger and a DaySumSource in memory. It also computes the expected contents of boards.
 type fakeLedger struct {
 	mu          sync.Mutex
 	epoch       string
@@ -22,6 +22,10 @@ type fakeLedger struct {
 	addedRows   int // number of rows added so far, also those rolled back: row ids never repeat
 	erasures    []erasure
 	cachedSums  cachedSums
+
+	versions      map[string]int64 // by day
+	reads         int              // number of calls of ReadDaySums
+	beforeEachSum func()           // called before each sum of a Snapshot; may be nil
 }
 
 // cachedSums caches the sums up to a position.
@@ -32,7 +36,7 @@ type cachedSums struct {
 }
 
 func newFakeLedger() *fakeLedger {
-	ledger := &fakeLedger{epoch: "e", correctedBy: map[int64]int64{}}
+	ledger := &fakeLedger{epoch: "e", correctedBy: map[int64]int64{}, versions: map[string]int64{}}
 	ledger.startDay("2026-11-20")
 	return ledger
 }
@@ -95,6 +99,7 @@ func (l *fakeLedger) correct(pos int64) bool {
 		}
 	}
 	l.addRow(row)
+	l.versions[original.Day]++
 	return true
 }
 
@@ -226,7 +231,7 @@ func (l *fakeLedger) Snapshot(_ context.Context, _ string, work func(Snapshot) e
 		snapshot.Watermark = Watermark{Epoch: l.epoch, Pos: last.Pos, RowID: last.ID, Day: last.Day}
 		snapshot.FirstDay = l.rows[0].Day
 	}
-	snapshot.Sums = sumSequence(l.sums(snapshot.Watermark.Pos))
+	snapshot.Sums = l.sumSequence(l.sums(snapshot.Watermark.Pos))
 	err := l.err
 	l.mu.Unlock()
 	if err != nil {
@@ -235,9 +240,12 @@ func (l *fakeLedger) Snapshot(_ context.Context, _ string, work func(Snapshot) e
 	return work(snapshot)
 }
 
-func sumSequence(sums []DaySum) iter.Seq2[DaySum, error] {
+func (l *fakeLedger) sumSequence(sums []DaySum) iter.Seq2[DaySum, error] {
 	return func(yield func(DaySum, error) bool) {
 		for _, sum := range sums {
+			if l.beforeEachSum != nil {
+				l.beforeEachSum()
+			}
 			if !yield(sum, nil) {
 				return
 			}
@@ -324,4 +332,32 @@ func (l *fakeLedger) expectedBoard(upTo int64, kind Kind, firstDay, lastDay stri
 		}
 	}
 	return entries
+}
+
+func (l *fakeLedger) DayVersion(_ context.Context, _, day string) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.versions[day], l.err
+}
+
+func (l *fakeLedger) ReadDaySums(_ context.Context, _, day string, kind Kind, each func(DaySum) error) error {
+	l.mu.Lock()
+	l.reads++
+	sums := l.sums(int64(len(l.rows)))
+	l.mu.Unlock()
+	for _, sum := range sums {
+		if sum.Day != day || sum.HolderKind != kind {
+			continue
+		}
+		if err := each(sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *fakeLedger) rowCount() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int64(len(l.rows))
 }

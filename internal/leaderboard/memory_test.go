@@ -21,7 +21,6 @@ type memoryStore struct {
 	building   map[string]string          // config hash → id
 	configs    []Config                   // the configuration that was published last is the first
 	leases     map[LeaseID]heldLease
-	sweepTimes []int64 // the time before which each call of Sweep removes boards
 	beforeCall func(method string) error
 	afterWrite func(method string) error
 
@@ -147,10 +146,9 @@ func (m *memoryStore) LastPublished(_ context.Context, game string) (Config, boo
 	return Config{}, false, err
 }
 
-func (m *memoryStore) Sweep(_ context.Context, _, _ string, before int64) error {
+func (m *memoryStore) Sweep(context.Context, string, string, int64) error {
 	err := m.lock("Sweep")
 	defer m.mu.Unlock()
-	m.sweepTimes = append(m.sweepTimes, before)
 	return err
 }
 

@@ -47,6 +47,7 @@ func TestBoardsEqualTheLedgerAfterAnyHistory(t *testing.T) {
 			"interleave":   model.interleave,
 			"toggle sums":  func(t *rapid.T) { model.ledger.hasNoSums = rapid.Bool().Draw(t, "no sums") },
 			"fail calls":   model.failCalls,
+			"rebuild":      model.rebuild,
 			"restart":      func(*rapid.T) { model.restart() },
 			"roll back":    model.rollBack,
 		})
@@ -131,6 +132,14 @@ func (m *ledgerModel) applyOrMaintain(ctx context.Context, applier *gameBoards, 
 		return applier.builder.build(ctx)
 	}
 	return err
+}
+
+// rebuild builds a new board set, which replaces the served one.
+func (m *ledgerModel) rebuild(t *rapid.T) {
+	m.stopFailing()
+	applier := m.nextApplier()
+	m.failOnUnexpectedError(t, applier.builder.request(t.Context(), reasonRequested))
+	m.failOnUnexpectedError(t, applier.builder.build(t.Context()))
 }
 
 func (m *ledgerModel) maintain(t *rapid.T) {

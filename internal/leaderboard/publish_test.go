@@ -53,7 +53,7 @@ func checkRowsAppliedDuringPublish(t *testing.T, minAnswers int64, isSameNode bo
 	game = newTestNode(changed, game.ledger, game.store)
 	interceptor := &callInterceptor{memoryStore: game.store, method: "Publish"}
 	builder := newTestApplier(game.ledger, interceptor, game.cfg)
-	applier, appliedPos := game.applier, int64(0)
+	applier, appliedPos := game.Applier, int64(0)
 	if isSameNode {
 		applier = builder
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/testenv"
 )
 
 // checkGamesNotReady checks that Ready names exactly these games.
@@ -33,7 +35,7 @@ func TestReadyNamesGamesWithoutBoards(t *testing.T) {
 	one, two := weightedConfig(), weightedConfig()
 	one.Game, two.Game = "one", "two"
 	two.MinAnswers++
-	store, ledger := newMemoryStore(), newDayLedger()
+	store, ledger := newMemoryStore(), newFakeLedger()
 	ledger.rollBack(0)
 	applier := newTestApplier(ledger, store, one, two)
 	checkGamesNotReady(t, applier, "one", "two")
@@ -60,16 +62,16 @@ func TestAGameStaysReadyAfterItsBoardsAreLost(t *testing.T) {
 	game := newTestGame(weightedConfig())
 	game.playHistory(newRandom(1), 3, func() {})
 	game.apply(t)
-	checkGamesNotReady(t, game.applier)
+	checkGamesNotReady(t, game.Applier)
 	clear(game.store.served)
 	game.store.beforeCall = func(string) error { return errors.New("the store is unreachable") }
-	checkGamesNotReady(t, game.applier)
+	checkGamesNotReady(t, game.Applier)
 	nextNode := newTestNode(game.cfg, game.ledger, game.store)
-	if err := nextNode.applier.Ready(t.Context()); err == nil || errors.Is(err, ErrNotBuilt) {
+	if err := nextNode.Ready(t.Context()); err == nil || errors.Is(err, ErrNotBuilt) {
 		t.Errorf("without a store Ready returned %v", err)
 	}
 	game.store.beforeCall = func(string) error { return nil }
-	checkGamesNotReady(t, nextNode.applier, game.cfg.Game)
+	checkGamesNotReady(t, nextNode.Applier, game.cfg.Game)
 }
 
 // A node is ready if complete boards of its ledger are served. They may be of the former
@@ -79,26 +81,26 @@ func TestReadyNeedsCompleteBoardsOfTheLedger(t *testing.T) {
 	game := newTestGame(weightedConfig())
 	game.playHistory(newRandom(2), 3, func() {})
 	game.apply(t)
-	if err := game.applier.Rebuild(t.Context(), game.cfg.Game); err != nil {
+	if err := game.Rebuild(t.Context(), game.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
 	game.ledger.addResult(Players, "late", 1)
-	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).applier)
+	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).Applier)
 
 	changed := game.cfg
 	changed.MinAnswers++
-	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).applier)
+	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).Applier)
 	game.servedBoardSet().state.Version = "" // a corrupt board set has no version
-	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).applier, game.cfg.Game)
+	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).Applier, game.cfg.Game)
 	nextNode := newTestNode(changed, game.ledger, game.store)
-	checkGamesNotReady(t, nextNode.applier, changed.Game)
+	checkGamesNotReady(t, nextNode.Applier, changed.Game)
 	if err := nextNode.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	checkGamesNotReady(t, nextNode.applier)
+	checkGamesNotReady(t, nextNode.Applier)
 
 	game.ledger.epoch = "another"
-	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).applier, changed.Game)
+	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).Applier, changed.Game)
 }
 
 func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
@@ -108,13 +110,13 @@ func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 		game.playHistory(newRandom(3), 3, func() {})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := game.applier.Await(ctx); !errors.Is(err, ErrNotBuilt) {
+		if err := game.Await(ctx); !errors.Is(err, ErrNotBuilt) {
 			t.Errorf("without a running build, Await returned %v", err)
 		}
 		applied := make(chan error, 1)
-		go func() { applied <- game.applier.Apply(t.Context(), game.cfg.Game) }()
+		go func() { applied <- game.Apply(t.Context(), game.cfg.Game) }()
 		began := time.Now()
-		if err := game.applier.Await(t.Context()); err != nil || time.Since(began) > readyPollInterval {
+		if err := game.Await(t.Context()); err != nil || time.Since(began) > readyPollInterval {
 			t.Errorf("Await returned after %v with %v", time.Since(began), err)
 		}
 		if err := <-applied; err != nil {
@@ -124,37 +126,9 @@ func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 	})
 }
 
-// A node that starts with other windows is ready immediately. Readers see the boards of
-// the former configuration until the new ones are built.
-func TestANodeWithChangedWindowsIsReadyBeforeTheBuild(t *testing.T) {
-	t.Parallel()
-	oldNode := newTestGame(weightedConfig())
-	oldNode.playHistory(newRandom(4), 3, func() {})
-	oldNode.ledger.addResult(Players, "x", 5)
-	oldNode.apply(t)
-	changed := oldNode.cfg
-	changed.Windows = []Window{All, Day, "3d"}
-	game := newTestNode(changed, oldNode.ledger, oldNode.store)
-	checkGamesNotReady(t, game.applier)
-	if page := game.page(t, Query{Window: All}); page.Total == 0 {
-		t.Error("before the new boards are built the old ones are not read")
-	}
-	if _, err := game.reader.Page(t.Context(), changed.Game, Query{Window: "3d"}); !errors.Is(err, ErrNotReady) {
-		t.Errorf("the new window before its boards are built: %v", err)
-	}
-	if err := game.build(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	checkGamesNotReady(t, game.applier)
-	if page := game.page(t, Query{Window: "3d"}); page.Total == 0 {
-		t.Error("the new window is empty")
-	}
-	game.checkBoards(t)
-}
-
 // brokenGameLedger is a ledger whose snapshot of one game fails.
 type brokenGameLedger struct {
-	*dayLedger
+	*fakeLedger
 	game string
 }
 
@@ -162,7 +136,7 @@ func (l brokenGameLedger) Snapshot(ctx context.Context, game string, work func(S
 	if game == l.game {
 		return errors.New("a row cannot be read")
 	}
-	return l.dayLedger.Snapshot(ctx, game, work)
+	return l.fakeLedger.Snapshot(ctx, game, work)
 }
 
 // A game that cannot be built keeps a node unready for at most a minute. Other games
@@ -173,12 +147,10 @@ func TestAFailingBuildDelaysReadinessForAMinuteOnly(t *testing.T) {
 		one, two := weightedConfig(), weightedConfig()
 		one.Game, two.Game = "one", "two"
 		two.MinAnswers++
-		store, ledger := newMemoryStore(), newDayLedger()
+		store, ledger := newMemoryStore(), newFakeLedger()
 		ledger.rollBack(0)
 		applier := newTestApplier(brokenGameLedger{ledger, "one"}, store, one, two)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- applier.Run(ctx) }() // waited for below
+		testenv.Run(t, applier.Run)
 		time.Sleep(maxFailingTime / 2)
 		checkGamesNotReady(t, applier, "one")
 		time.Sleep(maxFailingTime)
@@ -194,10 +166,6 @@ func TestAFailingBuildDelaysReadinessForAMinuteOnly(t *testing.T) {
 		}
 		if _, err := reader.Page(t.Context(), "two", Query{Window: All}); err != nil {
 			t.Errorf("the other game: %v", err)
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
 		}
 	})
 }

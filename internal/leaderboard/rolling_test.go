@@ -1,7 +1,6 @@
 package leaderboard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,56 +9,51 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/testenv"
 )
 
 // addPlayers adds one match for each of n players.
-func (f *applierFixture) addPlayers(n int) {
+func (g *testGame) addPlayers(n int) {
 	for i := range n {
-		f.ledger.addResult(Players, fmt.Sprint("p", i), int64(i%9))
+		g.ledger.addResult(Players, fmt.Sprint("p", i), int64(i%9))
 	}
 }
 
 // playDays plays some days with many players each. It applies all rows and runs all
 // maintenance.
-func (f *applierFixture) playDays(t *testing.T, days, players int) {
+func (g *testGame) playDays(t *testing.T, days, players int) {
 	t.Helper()
 	for range days {
-		f.addPlayers(players)
-		f.ledger.startDays(1)
-		f.apply(t)
-		f.maintainAll(t)
+		g.addPlayers(players)
+		g.ledger.startDays(1)
+		g.apply(t)
+		g.maintain(t)
 	}
-}
-
-// checkBoards compares every board with the ledger.
-func (f *applierFixture) checkBoards(t *testing.T) {
-	t.Helper()
-	model := &ledgerModel{cfg: f.cfg, ledger: f.ledger, store: f.store}
-	model.compareAll(t)
 }
 
 // checkWindows checks that the served board of each window begins with the window's first day,
 // and the unserved one with the first day of tomorrow's window.
-func (f *applierFixture) checkWindows(t *testing.T) {
+func (g *testGame) checkWindows(t *testing.T) {
 	t.Helper()
-	state := f.state(t)
+	state := g.state(t)
 	for window, boards := range state.Rolling {
 		windowStart := addDays(state.Watermark.Day, 1-window.Days())
 		if boards.FirstDays[boards.Served] != windowStart || boards.FirstDays[boards.unservedIndex()] != addDays(windowStart, 1) || boards.Cursor != [2]int64{} {
 			t.Errorf("on %s %s is at %+v", state.Watermark.Day, window, boards)
 		}
 	}
-	f.checkBoards(t)
+	g.checkBoards(t)
 }
 
 // buildCount returns the number of builds for a reason.
-func (f *applierFixture) buildCount(reason string) float64 {
-	return testutil.ToFloat64(f.boards.metrics.builds.WithLabelValues(reason))
+func (g *testGame) buildCount(reason string) float64 {
+	return testutil.ToFloat64(g.boards.metrics.builds.WithLabelValues(reason))
 }
 
 func TestANewDayIsOneSmallTransaction(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.playDays(t, 9, 60)
 	transactionsBefore := fixture.store.transactions
 	fixture.store.maxWrites = 0
@@ -80,14 +74,14 @@ func TestANewDayIsOneSmallTransaction(t *testing.T) {
 func TestMissedDaysAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	for _, missed := range []int{1, 2, 5, 6} {
-		fixture := newApplierFixture(All, Day, "7d")
+		fixture := newGameWithAllBoards(All, Day, "7d")
 		fixture.playDays(t, 9, 60)
 		buildsBefore := fixture.buildCount(reasonCorrupt)
 		fixture.ledger.startDays(missed)
 		fixture.addPlayers(3)
 		fixture.apply(t)
 		fixture.checkBoards(t)
-		fixture.maintainAll(t)
+		fixture.maintain(t)
 		fixture.checkWindows(t)
 		if fixture.buildCount(reasonCorrupt) != buildsBefore {
 			t.Errorf("%d missed days of a window of 7 days requested a build", missed)
@@ -97,26 +91,26 @@ func TestMissedDaysAreCaughtUp(t *testing.T) {
 
 // checkThatRebuildRepairs checks that the next maintenance requests a build, and that the build
 // repairs the boards.
-func (f *applierFixture) checkThatRebuildRepairs(t *testing.T, want error) {
+func (g *testGame) checkThatRebuildRepairs(t *testing.T, want error) {
 	t.Helper()
-	if err := f.maintainUntilError(t); !errors.Is(err, want) || !errors.Is(err, errNoBoards) {
+	if err := g.maintainUntilError(t); !errors.Is(err, want) || !errors.Is(err, errNoBoards) {
 		t.Fatalf("the boards are not found corrupt: %v", err)
 	}
-	if err := f.boards.builder.build(t.Context()); err != nil {
+	if err := g.boards.builder.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := f.buildCount(reasonCorrupt); n != 1 {
+	if n := g.buildCount(reasonCorrupt); n != 1 {
 		t.Fatalf("%v builds were requested", n)
 	}
-	f.apply(t)
-	f.maintainAll(t)
-	f.checkWindows(t)
+	g.apply(t)
+	g.maintain(t)
+	g.checkWindows(t)
 }
 
 // maintainUntilError runs maintenance until it fails or has nothing to do.
-func (f *applierFixture) maintainUntilError(t *testing.T) error {
+func (g *testGame) maintainUntilError(t *testing.T) error {
 	for {
-		isDone, err := f.boards.maintainDaysOnce(t.Context())
+		isDone, err := g.boards.maintainDaysOnce(t.Context())
 		if err != nil || !isDone {
 			return err
 		}
@@ -126,7 +120,7 @@ func (f *applierFixture) maintainUntilError(t *testing.T) error {
 func TestAWindowBehindByItsLengthIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for _, missed := range []int{8, 30} {
-		fixture := newApplierFixture(All, Day, "7d")
+		fixture := newGameWithAllBoards(All, Day, "7d")
 		fixture.playDays(t, 9, 60)
 		fixture.ledger.startDays(missed)
 		fixture.apply(t)
@@ -136,7 +130,7 @@ func TestAWindowBehindByItsLengthIsRebuilt(t *testing.T) {
 
 func TestBoardsAreRebuiltWhenAnEvictedDayLacksAMember(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.playDays(t, 9, 60)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
@@ -151,7 +145,7 @@ func TestBoardsAreRebuiltWhenAnEvictedDayLacksAMember(t *testing.T) {
 
 func TestBoardsAreRebuiltWhenARollingBoardLacksAnEntry(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.playDays(t, 9, 60)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
@@ -163,17 +157,17 @@ func TestBoardsAreRebuiltWhenARollingBoardLacksAnEntry(t *testing.T) {
 // If a board set changes during a read, contradictions do not prove that it is corrupt.
 func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(f *applierFixture, other *gameBoards, evictedDay string) error{
-		"a correction of the day": func(f *applierFixture, other *gameBoards, evictedDay string) error {
+	for name, change := range map[string]func(f *testGame, other *gameBoards, evictedDay string) error{
+		"a correction of the day": func(f *testGame, other *gameBoards, evictedDay string) error {
 			f.ledger.correct(f.ledger.newestResult(Players, "p7", evictedDay))
 			return other.apply(t.Context())
 		},
-		"the same eviction": func(_ *applierFixture, other *gameBoards, _ string) error {
+		"the same eviction": func(_ *testGame, other *gameBoards, _ string) error {
 			_, err := other.maintainDaysOnce(t.Context())
 			return err
 		},
 	} {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.playDays(t, 9, 60)
 		fixture.ledger.startDays(1)
 		fixture.apply(t)
@@ -193,25 +187,25 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 		if pending := fixture.state(t).PendingBuild; pending != "" {
 			t.Errorf("%s: the build %q was requested", name, pending)
 		}
-		fixture.maintainAll(t)
+		fixture.maintain(t)
 		fixture.checkWindows(t)
 	}
 }
 
 // stopInsideEviction adds a day of many players and stops in the middle of its eviction from
 // a board of the window 2d. It returns the day.
-func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day string) {
+func (g *testGame) stopInsideEviction(t *testing.T, players int) (day string) {
 	t.Helper()
-	f.addPlayers(players)
-	f.apply(t)
-	f.ledger.startDays(1)
-	f.apply(t)
+	g.addPlayers(players)
+	g.apply(t)
+	g.ledger.startDays(1)
+	g.apply(t)
 	for {
-		boards := f.state(t).Rolling["2d"]
+		boards := g.state(t).Rolling["2d"]
 		if boards.Cursor[boards.unservedIndex()] > 0 {
 			return boards.FirstDays[boards.unservedIndex()]
 		}
-		if isDone, err := f.boards.maintainDaysOnce(t.Context()); err != nil || !isDone {
+		if isDone, err := g.boards.maintainDaysOnce(t.Context()); err != nil || !isDone {
 			t.Fatal("no eviction has begun", err)
 		}
 	}
@@ -220,7 +214,7 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{100, 46 * maxFailedTries} { // the eviction of the second number of players needs more than maxFailedTries slices
-		fixture := newApplierFixture(All, Day, "2d")
+		fixture := newGameWithAllBoards(All, Day, "2d")
 		day := fixture.stopInsideEviction(t, players)
 		fixture.ledger.addResult(Players, "before", 1)
 		for _, id := range []string{"p8", "p1"} { // p8 has been evicted already, because it ranks first
@@ -234,7 +228,7 @@ func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 			t.Errorf("with %d players, rows up to %d of %d are applied", players, pos, len(fixture.ledger.rows))
 		}
 		fixture.checkBoards(t)
-		fixture.maintainAll(t)
+		fixture.maintain(t)
 		fixture.checkWindows(t)
 		if n := fixture.buildCount(reasonCorrupt); n != 0 {
 			t.Errorf("with %d players, %v builds repaired the boards", players, n)
@@ -245,7 +239,7 @@ func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 // The rows that move an erased player wait for every eviction.
 func TestAMoveDuringAnEvictionWaits(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture(All, Day, "2d")
+	fixture := newGameWithAllBoards(All, Day, "2d")
 	fixture.stopInsideEviction(t, 100)
 	state := fixture.state(t)
 	fixture.ledger.erase("p1", "opaque", false)
@@ -258,37 +252,21 @@ func TestAMoveDuringAnEvictionWaits(t *testing.T) {
 		t.Errorf("%d transactions to %+v, %v", len(txs), stateAfter.Watermark, err)
 	}
 	fixture.apply(t)
-	fixture.maintainAll(t)
+	fixture.maintain(t)
 	fixture.checkBoards(t)
-	fixture.checkWindows(t)
-}
-
-func TestADayIsEvictedAfterACorrectionRemovedAnEntry(t *testing.T) {
-	t.Parallel()
-	fixture := newApplierFixture()
-	fixture.addPlayers(5)
-	fixture.ledger.addResult(Teams, "t", 3)
-	fixture.ledger.startDays(1)
-	fixture.apply(t)
-	day := fixture.state(t).FirstDay
-	fixture.ledger.correct(fixture.ledger.newestResult(Players, "p2", day))
-	fixture.apply(t)
-	fixture.ledger.startDays(1)
-	fixture.apply(t)
-	fixture.maintainAll(t)
 	fixture.checkWindows(t)
 }
 
 func TestBoardsOfADayWithoutStoredSumsAreNotDeleted(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.ledger.hasNoSums = true
 	fixture.playDays(t, 12, 3)
 	if state := fixture.state(t); state.OldestDay != state.FirstDay {
 		t.Errorf("the oldest day with boards is %s, the first ledger day %s", state.OldestDay, state.FirstDay)
 	}
 	fixture.ledger.hasNoSums = false
-	fixture.maintainAll(t)
+	fixture.maintain(t)
 	if state := fixture.state(t); state.OldestDay != addDays(state.Watermark.Day, -6) {
 		t.Errorf("on %s the oldest day with boards is %s", state.Watermark.Day, state.OldestDay)
 	}
@@ -297,7 +275,7 @@ func TestBoardsOfADayWithoutStoredSumsAreNotDeleted(t *testing.T) {
 
 func TestWithoutRollingWindowsTheLastTwoDaysHaveBoards(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture(All, Day)
+	fixture := newGameWithAllBoards(All, Day)
 	fixture.playDays(t, 5, 3)
 	if state := fixture.state(t); state.OldestDay != addDays(state.Watermark.Day, -1) {
 		t.Errorf("on %s the oldest day with boards is %s", state.Watermark.Day, state.OldestDay)
@@ -307,7 +285,7 @@ func TestWithoutRollingWindowsTheLastTwoDaysHaveBoards(t *testing.T) {
 
 func TestACorrectionOfADeletedDayNeedsNoBuild(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture(All, Day)
+	fixture := newGameWithAllBoards(All, Day)
 	fixture.playDays(t, 5, 3)
 	if !fixture.ledger.correct(fixture.ledger.newestResult(Players, "p1", fixture.state(t).FirstDay)) {
 		t.Fatal("nothing was corrected")
@@ -323,7 +301,7 @@ func TestACorrectionOfADeletedDayNeedsNoBuild(t *testing.T) {
 // before it expires.
 func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
 		otherBoards, began := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game], time.Now()
@@ -350,7 +328,7 @@ func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 // Two nodes that evict from one board at the same time would keep Redis busy without pauses.
 func TestOneNodeAtATimeMaintains(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
+	fixture := newGameWithAllBoards()
 	fixture.playDays(t, 4, 150)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
@@ -374,17 +352,9 @@ func TestOneNodeAtATimeMaintains(t *testing.T) {
 // Evictions begin when a day starts, not at the next tick of the ticker.
 func TestANewDayStartsMaintenanceImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fixture := newApplierFixture()
+		fixture := newGameWithAllBoards()
 		fixture.playDays(t, 9, 60)
-		ended := make(chan error)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { ended <- fixture.Run(ctx) }()
-		defer func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}()
+		testenv.Run(t, fixture.Run)
 		time.Sleep(dayCheckInterval / 2)
 		fixture.ledger.startDays(1)
 		fixture.apply(t)

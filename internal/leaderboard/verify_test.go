@@ -14,7 +14,7 @@ import (
 func (g *testGame) verify(t *testing.T) (VerifyResult, []Difference) {
 	t.Helper()
 	var found []Difference
-	result, err := g.applier.Verify(t.Context(), g.cfg.Game, func(difference Difference) { found = append(found, difference) })
+	result, err := g.Verify(t.Context(), g.cfg.Game, func(difference Difference) { found = append(found, difference) })
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
@@ -145,11 +145,11 @@ func TestVerifyFindsNoDifferenceWhileRowsAreApplied(t *testing.T) {
 			if n%20 == 19 {
 				game.ledger.startDays(1)
 			}
-			if err := otherNode.applier.Apply(t.Context(), game.cfg.Game); err != nil {
+			if err := otherNode.Apply(t.Context(), game.cfg.Game); err != nil {
 				t.Error(err)
 				return
 			}
-			if err := otherNode.boards().maintainDays(t.Context()); err != nil {
+			if err := otherNode.boards.maintainDays(t.Context()); err != nil {
 				t.Error(err)
 				return
 			}
@@ -157,7 +157,7 @@ func TestVerifyFindsNoDifferenceWhileRowsAreApplied(t *testing.T) {
 	})
 	for range 5 {
 		var found []Difference
-		_, err := game.applier.Verify(t.Context(), game.cfg.Game, func(difference Difference) { found = append(found, difference) })
+		_, err := game.Verify(t.Context(), game.cfg.Game, func(difference Difference) { found = append(found, difference) })
 		if err != nil && !errors.Is(err, ErrNotReady) {
 			t.Error(err)
 		}
@@ -264,7 +264,7 @@ func TestAnErasureThatTheLedgerHasForgottenIsNoDifference(t *testing.T) {
 		game.ledger.addResult(Players, formerID, 7)
 		game.apply(t)
 		page := 0
-		_, err := game.boards().verifier.verify(t.Context(), func(difference Difference) { t.Errorf("%s: found %v", formerID, difference) }, func() error {
+		_, err := game.boards.verifier.verify(t.Context(), func(difference Difference) { t.Errorf("%s: found %v", formerID, difference) }, func() error {
 			switch page++; page {
 			case 2:
 				game.ledger.erase(formerID, newID, false)
@@ -284,15 +284,15 @@ func TestVerifyReturnsNotReadyWithoutServedBoards(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
 	failOnDifference := func(difference Difference) { t.Errorf("found %v", difference) }
-	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, failOnDifference); !errors.Is(err, ErrNotReady) {
+	if _, err := game.Verify(t.Context(), game.cfg.Game, failOnDifference); !errors.Is(err, ErrNotReady) {
 		t.Errorf("without boards: %v", err)
 	}
-	if _, err := game.applier.Verify(t.Context(), "other", failOnDifference); err == nil || !strings.Contains(err.Error(), "other") {
+	if _, err := game.Verify(t.Context(), "other", failOnDifference); err == nil || !strings.Contains(err.Error(), "other") {
 		t.Errorf("another game: %v", err)
 	}
 	game = newPlayedGame(t)
 	game.ledger.rollBack(int(game.ledger.rowCount()) - 2)
-	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, func(Difference) {}); !errors.Is(err, ErrNotReady) {
+	if _, err := game.Verify(t.Context(), game.cfg.Game, func(Difference) {}); !errors.Is(err, ErrNotReady) {
 		t.Errorf("ahead of the ledger: %v", err)
 	}
 	game = newPlayedGame(t)
@@ -303,7 +303,7 @@ func TestVerifyReturnsNotReadyWithoutServedBoards(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, failOnDifference); !errors.Is(err, ErrNotReady) || len(boardSets) == 0 {
+	if _, err := game.Verify(t.Context(), game.cfg.Game, failOnDifference); !errors.Is(err, ErrNotReady) || len(boardSets) == 0 {
 		t.Errorf("boards lost during Verify: %v", err)
 	}
 }

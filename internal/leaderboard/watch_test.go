@@ -1,7 +1,6 @@
 package leaderboard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // pushRecorder records the pushes of one watcher and their times.
@@ -38,16 +39,8 @@ func (p *pushRecorder) takeAll() []string {
 func startDisplay(t *testing.T, reader *fakeReader) *Display {
 	t.Helper()
 	display := reader.newDisplay()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- display.Run(ctx) }()
+	testenv.Run(t, display.Run)
 	time.Sleep(pushInterval / 2) // so that no poll happens at the instant of an action of the test
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
 	return display
 }
 
@@ -61,47 +54,6 @@ func startWatching(t *testing.T, display *Display, query Query) (*pushRecorder, 
 		t.Fatal(err)
 	}
 	return recorder, stop
-}
-
-// A thousand watchers of a board cost one read a second. Each gets a push within a
-// second of a change, and never two within one second.
-func TestAThousandWatchersCauseOneReadPerSecond(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader := newFakeReader()
-		display := startDisplay(t, reader)
-		recorders := make([]*pushRecorder, 1000)
-		for i := range recorders {
-			recorders[i], _ = startWatching(t, display, Query{Window: All})
-			time.Sleep(pushInterval / 2500)
-		}
-		time.Sleep(2 * pushInterval)
-		if n := reader.readCount(); n > 4 {
-			t.Errorf("%d reads while watchers were added", n)
-		}
-		for i, recorder := range recorders {
-			if got := recorder.takeAll(); len(got) != 1 || !strings.HasPrefix(got[0], `{"type":"board","data":{"game":"demo",`) {
-				t.Fatalf("watcher %d was first pushed %q", i, got)
-			}
-		}
-		for second := range 10 {
-			changed := second%3 == 0
-			reader.update(func() {
-				if changed {
-					reader.total++
-				}
-			})
-			time.Sleep(pushInterval)
-			for i, recorder := range recorders {
-				if got := recorder.takeAll(); (len(got) == 1) != changed || len(got) > 1 {
-					t.Fatalf("second %d, changed %v: watcher %d was pushed %d times", second, changed, i, len(got))
-				}
-			}
-		}
-		if n := reader.readCount(); n != 10 {
-			t.Errorf("%d reads in 10 seconds", n)
-		}
-	})
 }
 
 // A board that changes all the time is pushed at most once a second to each watcher.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -367,43 +366,4 @@ func TestIdleKeysAreEvicted(t *testing.T) {
 			t.Errorf("%d keys after a long rest", n)
 		}
 	})
-}
-
-func BenchmarkTake(b *testing.B) {
-	for name, keys := range map[string]int{"one key": 1, "10,000 keys": 10_000} {
-		b.Run(name, func(b *testing.B) {
-			rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "r", Limit: 1 << 40, Per: time.Second, Burst: 1 << 40})
-			allKeys := make([]Key, keys)
-			for i := range allKeys {
-				allKeys[i] = AddressKey(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
-			}
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for i := 0; pb.Next(); i++ {
-					if err := rule.Take(context.Background(), allKeys[i%keys], 1); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
-	}
-}
-
-// BenchmarkKeys floods a rule with a million addresses and reports the memory per key.
-func BenchmarkKeys(b *testing.B) {
-	for b.Loop() {
-		rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "r", Limit: 60, Per: time.Hour})
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		for i := range 1_000_000 {
-			_ = rule.Take(context.Background(), AddressKey(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), 1)
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		keys := rule.buckets.len()
-		b.ReportMetric(float64(keys), "keys")
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(keys), "B/key")
-	}
 }

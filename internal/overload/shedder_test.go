@@ -219,14 +219,3 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 		t.Errorf("after another request has ended: %v", err)
 	}
 }
-
-// BenchmarkCheck measures a check at level 0.
-func BenchmarkCheck(b *testing.B) {
-	shedder := newTestShedder(ShedderConfig{})
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := shedder.Check(Joining); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -284,20 +284,3 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 		t.Errorf("the questions became %+v", questions)
 	}
 }
-
-func BenchmarkNewPool(b *testing.B) {
-	questions := numberedQuestions("a", "zh-CN", "历史", quiz.Easy, quiz.MaxImportItems)
-	for b.Loop() {
-		newPool(questions)
-	}
-}
-
-func BenchmarkDraw(b *testing.B) {
-	pool := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, quiz.MaxImportItems))
-	rng := newRand()
-	for b.Loop() {
-		if _, err := pool.Draw(quiz.Filter{}, 10, nil, rng); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
