@@ -49,7 +49,7 @@ func newHTTPNode(t *testing.T, db testenv.SQL, cache *testenv.Server) httpNode {
 		}
 	})
 	node := httpNode{ledger: openLedger(t, db), metrics: prometheus.NewRegistry()}
-	node.Registry = newNodeWithMetrics(t, node.ledger, node.metrics)
+	node.Registry = openNode(t, node.ledger, identity.Config{Registry: node.metrics})
 	node.Reservations = redisstore.NewNames(conn.Client)
 	node.Handler = httpapi.New(httpapi.Config{
 		Games: []string{demo}, Tokens: node.Registry, Guests: node.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
@@ -190,30 +190,4 @@ func countUnreservedSuggestions(t *testing.T, nodes []httpNode) (unreserved int)
 		}
 	}
 	return unreserved
-}
-
-// BenchmarkClaim measures a new name for a player at one node, in sequence and in
-// parallel: the check, the claim on disk and the answer.
-func BenchmarkClaim(b *testing.B) {
-	for name, db := range map[string]testenv.SQL{"sqlite": {Dir: b.TempDir()}, "postgres": testenv.Database(b)} {
-		b.Run(name, func(b *testing.B) {
-			registry := newNode(b, openLedger(b, db))
-			var mu sync.Mutex
-			playerNumber := 0
-			b.SetParallelism(32)
-			b.RunParallel(func(pb *testing.PB) {
-				mu.Lock()
-				playerNumber++
-				claims := identity.Claims{Subject: fmt.Sprint("p", playerNumber), Game: demo, Role: identity.RolePlayer}
-				mu.Unlock()
-				for n := 0; pb.Next(); n++ {
-					if _, err := registry.Rename(b.Context(), claims, fmt.Sprint(claims.Subject, " ", n), identity.Requester{}); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
-		})
-	}
 }

@@ -1,13 +1,18 @@
 package identity_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
@@ -23,11 +28,11 @@ const (
 // newNode opens the registry of a node on a ledger.
 func newNode(t testing.TB, sqlLedger *ledger.Ledger) *identity.Registry {
 	t.Helper()
-	return newNodeWithMetrics(t, sqlLedger, nil)
+	return openNode(t, sqlLedger, identity.Config{})
 }
 
-// newNodeWithMetrics opens the registry of a node on a ledger and registers its metrics.
-func newNodeWithMetrics(t testing.TB, sqlLedger *ledger.Ledger, metrics prometheus.Registerer) *identity.Registry {
+// openNode is newNode with more of the configuration.
+func openNode(t testing.TB, sqlLedger *ledger.Ledger, config identity.Config) *identity.Registry {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
 		Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: func() int64 { return now },
@@ -35,10 +40,86 @@ func newNodeWithMetrics(t testing.TB, sqlLedger *ledger.Ledger, metrics promethe
 	if err != nil {
 		t.Fatal(err)
 	}
-	return identity.Open(identity.Config{
-		Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(), Logger: slog.New(slog.DiscardHandler),
-		Registry: metrics,
+	config.Tokens, config.Players, config.Devices, config.Logger = tokens, sqlLedger.Players, sqlLedger.Players, slog.New(slog.DiscardHandler)
+	config.Names, config.NameSource, config.Epoch = sqlLedger.Names, sqlLedger.Names, sqlLedger.Epoch()
+	return identity.Open(config)
+}
+
+// memorySnapshots stores snapshots in memory. It implements identity.Snapshots.
+type memorySnapshots struct{ byGame sync.Map }
+
+func (m *memorySnapshots) Load(game string) ([]byte, error) {
+	snapshot, found := m.byGame.Load(game)
+	if !found {
+		return nil, fs.ErrNotExist
+	}
+	return snapshot.([]byte), nil
+}
+
+func (m *memorySnapshots) Save(game string, snapshot []byte) error {
+	m.byGame.Store(game, snapshot)
+	return nil
+}
+
+// runningNode is the registry of a running node, with its metrics.
+type runningNode struct {
+	*identity.Registry
+	metrics *prometheus.Registry
+	stop    func()
+}
+
+// start runs a node's registry with these snapshots until the test ends or stop is called.
+func start(t *testing.T, sqlLedger *ledger.Ledger, snapshots identity.Snapshots) *runningNode {
+	t.Helper()
+	node := &runningNode{metrics: prometheus.NewRegistry()}
+	node.Registry = openNode(t, sqlLedger, identity.Config{Snapshots: snapshots, Registry: node.metrics})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- node.Run(ctx) }() // waited for by stop
+	node.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	})
+	t.Cleanup(node.stop)
+	return node
+}
+
+// metricValue returns the sum of the samples of a name filter metric that have a label value; "" for
+// all samples. It returns -1 if there is no such sample.
+func (n *runningNode) metricValue(t *testing.T, name, labelValue string) float64 {
+	t.Helper()
+	families, err := n.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, found := 0.0, false
+	for _, family := range families {
+		for _, sample := range family.GetMetric() {
+			hasValue := slices.ContainsFunc(sample.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == labelValue })
+			if family.GetName() == "laststand_name_filter_"+name && (labelValue == "" || hasValue) {
+				found = true
+				sum += sample.GetGauge().GetValue() + sample.GetCounter().GetValue()
+			}
+		}
+	}
+	if !found {
+		return -1
+	}
+	return sum
+}
+
+// waitForNames waits until the node has loaded its view, and the view has this many names.
+func (n *runningNode) waitForNames(t *testing.T, names float64) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for n.metricValue(t, "capacity", "") <= 0 || n.metricValue(t, "names", "") != names {
+		if time.Now().After(deadline) {
+			t.Fatalf("the view does not get %v names", names)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func openLedger(t testing.TB, db testenv.SQL) *ledger.Ledger {
@@ -160,17 +241,13 @@ func TestNodesReadEachOthersNames(t *testing.T) {
 		t.Parallel()
 		sqlLedger, snapshots := openLedger(t, db), &memorySnapshots{}
 		nodeA, nodeB := start(t, sqlLedger, snapshots), start(t, sqlLedger, &memorySnapshots{})
-		nodeA.awaitView(t)
-		nodeB.awaitView(t)
-		waitForNames := func(node *runningNode, names float64) {
-			t.Helper()
-			waitUntil(t, fmt.Sprint(names, " names are in the view"), func() bool { return node.metricValue(t, "names") == names })
-		}
+		nodeA.waitForNames(t, 0)
+		nodeB.waitForNames(t, 0)
 		ada, err := nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitForNames(nodeB, 1)
+		nodeB.waitForNames(t, 1)
 		claims, err := nodeB.Verify(t.Context(), ada.Token)
 		if err == nil {
 			_, err = nodeB.Rename(t.Context(), claims, "Grace", identity.Requester{})
@@ -178,14 +255,14 @@ func TestNodesReadEachOthersNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitForNames(nodeA, 2)
+		nodeA.waitForNames(t, 2)
 		nodeA.stop()
 		laterNode := start(t, sqlLedger, snapshots)
-		waitForNames(laterNode, 2)
+		laterNode.waitForNames(t, 2)
 		if got := laterNode.metricValue(t, "snapshots_total", "loaded"); got != 1 {
 			t.Errorf("%v snapshots loaded", got)
 		}
-		if got := laterNode.metricValue(t, "builds_total"); got != -1 {
+		if got := laterNode.metricValue(t, "builds_total", ""); got != -1 {
 			t.Errorf("%v views built", got)
 		}
 		if got, err := laterNode.Available(t.Context(), demo, "Ada", identity.Requester{}); err != nil || !got.Available {

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/overload"
-	"laststand/internal/redisx"
 	"laststand/internal/testenv"
 )
 
@@ -136,25 +134,4 @@ func TestNodeDecidesAloneIfRedisFails(t *testing.T) {
 	if take() == nil {
 		t.Error("without Redis there is no limit")
 	}
-}
-
-// BenchmarkTake measures a cluster-wide rule; every call reaches its Redis.
-func BenchmarkTake(b *testing.B) {
-	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close()
-	rule := overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(conn.Pipelined, func() int64 { return epoch })}).
-		NewRule(overload.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
-	b.SetParallelism(64)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := 0; pb.Next(); i++ {
-			if err := rule.Take(b.Context(), overload.ObjectKey("demo", strconv.Itoa(i%1000)), 1); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
 }
