@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
@@ -104,3 +105,13 @@ func readHead(t testing.TB, l *Ledger) leaderboard.Watermark {
 }
 
 func results(r ...match.Result) []match.Result { return r }
+
+// waitUntil waits until a condition is true.
+func waitUntil(t *testing.T, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the condition did not become true")
+		}
+	}
+}

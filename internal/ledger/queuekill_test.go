@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"reflect"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -149,70 +148,4 @@ func TestAKilledPostgresLosesNoTask(t *testing.T) {
 		})
 	}
 	s.finishTasks()
-}
-
-// TestQueueSleeper is the process that TestAStoppedWorkerWithoutLeaseChangesNothing
-// stops. It claims a task. When it is told to, it tries to end the attempt in each way.
-func TestQueueSleeper(t *testing.T) {
-	if os.Getenv(processNameEnv) == "" {
-		return
-	}
-	l := openLedger(t, testenv.SQL{URL: os.Getenv(processURLEnv), Dir: os.Getenv(processDirEnv)})
-	tasks := must(l.Claims.Claim(t.Context(), kind, 1, processLease))(t)
-	fmt.Println(reportLine("claimed", &tasks[0]))
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
-		return
-	}
-	leases := taskLeases(tasks)
-	for _, end := range []func() ([]taskqueue.Lease, error){
-		func() ([]taskqueue.Lease, error) { return l.Claims.Renew(t.Context(), leases, time.Hour) },
-		func() ([]taskqueue.Lease, error) { return l.Claims.Complete(t.Context(), leases) },
-		func() ([]taskqueue.Lease, error) { return returnTasks(t.Context(), l.Claims, leases) },
-		func() ([]taskqueue.Lease, error) { return l.Claims.Fail(t.Context(), failures(leases, 0, true)) },
-	} {
-		fmt.Println("lost", len(must(end())(t)))
-	}
-}
-
-// A worker's process is stopped for longer than its lease. When it continues, it changes
-// nothing, whatever happened to the task.
-func TestAStoppedWorkerWithoutLeaseChangesNothing(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
-		must(l.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")}))(t)
-		lines := make(chan string, 10) // more than it says
-		sleeper := startProcess(t, "TestQueueSleeper", "sleeper", db, func(line string) { lines <- line })
-		select {
-		case line := <-lines:
-			if line != "claimed k 1" {
-				t.Fatal(line)
-			}
-		case <-sleeper.read:
-			t.Fatal("it claimed nothing")
-		}
-		sleeper.signal(syscall.SIGSTOP)
-		waitUntil(t, func() bool { return must(l.Maintenance.ReturnDue(t.Context(), 1))(t).Requeued == 1 })
-		tasks := must(l.Claims.Claim(t.Context(), kind, 10, time.Hour))(t)
-		if len(tasks) != 1 || tasks[0].Fence != 2 {
-			t.Fatalf("claimed %+v", tasks)
-		}
-		if _, err := io.WriteString(sleeper.in, "go on\n"); err != nil {
-			t.Fatal(err)
-		}
-		sleeper.signal(syscall.SIGCONT)
-		<-sleeper.read
-		for range 4 {
-			if line := <-lines; line != "lost 1" {
-				t.Error(line)
-			}
-		}
-		if got := must(l.Tasks.Task(t.Context(), tasks[0].ID))(t); !reflect.DeepEqual(got, tasks[0]) {
-			t.Errorf("it made %+v of %+v", got, tasks[0])
-		}
-		if lost := must(l.Claims.Complete(t.Context(), taskLeases(tasks)))(t); len(lost) > 0 {
-			t.Error("the newest lease was not held")
-		}
-	})
 }

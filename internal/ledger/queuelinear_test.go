@@ -41,6 +41,9 @@ type queueClients struct {
 	mu     sync.Mutex
 	leases []taskqueue.Task // claimed tasks, also those whose leases have ended
 	ids    map[string]string
+
+	forgetting sync.RWMutex
+	forgotten  int // calls that may have deleted idle queues
 }
 
 const (
@@ -79,7 +82,7 @@ func (c *queueClients) run(round int) {
 	c.t.Helper()
 	const workers = 6
 	c.working.Store(workers)
-	runConcurrently(workers+2, func(i int) {
+	runConcurrently(workers+3, func(i int) {
 		switch node := c.nodes[i%2]; {
 		case i < workers:
 			defer c.working.Add(-1)
@@ -88,6 +91,8 @@ func (c *queueClients) run(round int) {
 			}
 		case i == workers:
 			c.fillQueue(node)
+		case i == workers+1:
+			c.watchCursors(node)
 		default:
 			c.runMaintenance(node)
 		}
@@ -307,6 +312,36 @@ func (c *queueClients) runMaintenance(l *Ledger) {
 	}
 }
 
+// watchCursors checks while others work that the cursors of queues only move forward.
+func (c *queueClients) watchCursors(l *Ledger) {
+	seen, forgotten := map[taskqueue.QueueID]taskqueue.Queue{}, 0
+	for c.working.Load() > 0 && !c.t.Failed() {
+		c.checkCursors(l, seen, &forgotten)
+		time.Sleep(time.Millisecond) // so that the database can do other work
+	}
+}
+
+// checkCursors compares all queues with those that were seen before. A queue that was deleted begins again.
+func (c *queueClients) checkCursors(l *Ledger, seen map[taskqueue.QueueID]taskqueue.Queue, forgotten *int) {
+	c.forgetting.RLock()
+	defer c.forgetting.RUnlock()
+	if c.forgotten != *forgotten {
+		clear(seen)
+		*forgotten = c.forgotten
+	}
+	queues, _, err := l.Tasks.Queues(c.t.Context(), taskqueue.QueueFilter{}, "", 100)
+	if !c.reported(err) {
+		return
+	}
+	for _, now := range queues {
+		was := seen[now.QueueID]
+		if now.Pos < was.Pos || now.Scan < was.Scan-1 || now.Done < was.Done || now.Done > now.Scan || now.Scan > now.Pos {
+			c.t.Errorf("queue %+v after %+v", now, was)
+		}
+		seen[now.QueueID] = now
+	}
+}
+
 // maintain passes some time and does what is due then.
 func (c *queueClients) maintain(l *Ledger, d time.Duration) {
 	at := c.now.Load() + d.Milliseconds()
@@ -318,8 +353,14 @@ func (c *queueClients) maintain(l *Ledger, d time.Duration) {
 	if _, err := l.Maintenance.ReturnDue(c.t.Context(), 1000); c.reported(err) {
 		c.recordAll(begun, didMaintain{at})
 	}
+	c.forgetting.Lock()
+	defer c.forgetting.Unlock()
 	begun = c.start()
-	if _, err := l.Maintenance.ForgetTasks(c.t.Context(), 1000); c.reported(err) && c.skippedTTL {
+	deleted, err := l.Maintenance.ForgetTasks(c.t.Context(), 1000)
+	if err != nil || deleted > 0 {
+		c.forgotten++
+	}
+	if c.reported(err) && c.skippedTTL {
 		c.recordAll(begun, didForget{at})
 	}
 }
