@@ -167,7 +167,7 @@ func reloadInLobby(node *testNode, host hostedArena, ann, bob *tab) {
 		p.waitForVisible(byName("arena-lobby"), byNameAndData("players", "value", 2))
 	}
 	bob.runSteps(chromedp.Navigate("about:blank"))
-	waitUntil(bob.T, "the page that bob left has closed its websocket", func() bool { return node.countSessions(bob.T) == "2" })
+	waitUntil(bob.T, "the page that bob left has closed its websocket", func() bool { return sumMetric(bob.T, node.opsURL, "laststand_ws_sessions") == 2 })
 	bob.runSteps(chromedp.Navigate(host.link))
 	bob.waitForVisible(byNameAndData("arena-lobby", "as", "player"))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"laststand/internal/cli"
@@ -36,23 +35,13 @@ func runOnEachDeployment(t *testing.T, test func(t *testing.T, urls []string, to
 			flags.Redis, nodes = &cluster, 3
 		}
 		var urls []string
+		var node *testNode
 		for range nodes {
-			urls = append(urls, startNode(t, flags).url)
+			node = startNode(t, flags)
+			urls = append(urls, node.url)
 		}
-		test(t, urls, func(role, sub string) string { return mintToken(t, flags, role, sub) })
+		test(t, urls, func(role, sub string) string { return node.token(t, role, sub) })
 	})
-}
-
-// mintToken returns a token that `server token` prints.
-func mintToken(t *testing.T, flags cli.Flags, role, sub string) string {
-	t.Helper()
-	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
-		"--game=demo", "--role=" + role, "--sub=" + sub}
-	code, out, stderr := command(args...)
-	if code != 0 {
-		t.Fatalf("server token: %s", stderr)
-	}
-	return strings.TrimSpace(out)
 }
 
 // newGuests creates guests, one after the other at the next node.

@@ -21,31 +21,16 @@ func TestTheAuditLogHasAdminRequestsAndCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, fastDuelsConfig)})
-	nodeFlags := []string{"--data=" + dir, "--ops-listen=" + strings.TrimPrefix(node.opsURL, "http://")}
-	if code, _, stderr := command(append(nodeFlags, "boards", "rebuild", "--game=demo")...); code != 0 {
-		t.Fatal(stderr)
-	}
-	if code, _, _ := command(append(nodeFlags, "boards", "disqualify", "--game=demo", "--match=m_none", "--reason=s3cret")...); code != 1 {
-		t.Error("a correction of an unknown match succeeded")
-	}
-	_, token, _ := command(append(nodeFlags, "token", "--role=admin", "--sub=eve")...)
-	request, err := http.NewRequest(http.MethodPost, node.opsURL+"/admin/v1/games/demo/queue/resume", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	_, listed, stderr := command(append(nodeFlags, "audit", "list", "--game=demo")...)
+	node.run(t, 0, "boards", "rebuild", "--game=demo")
+	node.run(t, 1, "boards", "disqualify", "--game=demo", "--match=m_none", "--reason=s3cret")
+	resumed := send(t, http.MethodPost, node.opsURL+"/admin/v1/games/demo/queue/resume", node.token(t, "admin", "eve"), nil)
+	listed := node.run(t, 0, "audit", "list", "--game=demo")
 	lines := strings.Split(strings.TrimSpace(listed), "\n")
 	if len(lines) != 4 {
-		t.Fatalf("%s%s", listed, stderr)
+		t.Fatal(listed)
 	}
 	for i, want := range [][]string{
-		{"eve ", "POST /admin/v1/games/{game}/queue/resume ", " 200 ", response.Header.Get("X-Request-Id")},
+		{"eve ", "POST /admin/v1/games/{game}/queue/resume ", " 200 ", resumed.header.Get("X-Request-Id")},
 		{"command ", "POST /admin/v1/games/{game}/corrections ", " match=m_none ", " 404 "},
 		{"command ", "POST /admin/v1/games/{game}/leaderboards/rebuild ", " 202 "},
 	} {
@@ -56,7 +41,7 @@ func TestTheAuditLogHasAdminRequestsAndCommands(t *testing.T) {
 	if strings.Contains(listed, "s3cret") {
 		t.Error("the audit log shows the reason")
 	}
-	if _, lastEntry, _ := command(append(nodeFlags, "audit", "list", "--actor=command", "--limit=1")...); strings.Count(lastEntry, "\n") != 2 || !strings.Contains(lastEntry, "corrections") {
+	if lastEntry := node.run(t, 0, "audit", "list", "--actor=command", "--limit=1"); strings.Count(lastEntry, "\n") != 3 || !strings.Contains(lastEntry, "corrections") {
 		t.Errorf("the last audit entry of the commands: %s", lastEntry)
 	}
 }

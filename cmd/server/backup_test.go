@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"laststand/internal/cli"
 	"laststand/internal/testenv"
@@ -28,8 +26,7 @@ func TestEveryViewOfARestoredServerIsLikeTheOriginal(t *testing.T) {
 		original := newViewReader(t, config, db)
 		file := filepath.Join(t.TempDir(), "backup")
 		original.fill()
-		out, _ := original.run(0, "backup", file)
-		checkContains(t, out, "6 players, 3 matches", "no differences")
+		checkContains(t, original.run(t, 0, "backup", file), "6 players, 3 matches", "no differences")
 		want := original.views()
 		original.stop()
 
@@ -59,7 +56,6 @@ func TestEveryViewOfARestoredServerIsLikeTheOriginal(t *testing.T) {
 type viewReader struct {
 	*testNode
 	t                *testing.T
-	run              func(wantCode int, args ...string) (out, stderr string)
 	players, matches []string
 }
 
@@ -67,7 +63,7 @@ type viewReader struct {
 func newViewReader(t *testing.T, config string, db testenv.SQL) *viewReader {
 	cache := redisWithDocumentedKeys(t)
 	node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Database: &db.URL, Redis: &cache})
-	return &viewReader{testNode: node, t: t, run: commandRunner(t, node, append(ledgerFlags(db), "--config="+config)...)}
+	return &viewReader{testNode: node, t: t}
 }
 
 // fill plays duels, and adds a ban, a revocation, a correction, a key and dead tasks.
@@ -76,17 +72,17 @@ func (v *viewReader) fill() {
 		v.players = append(v.players, transcript.guest.ID)
 		v.matches = append(v.matches, transcript.match)
 	}
-	v.run(0, "bans", "add", "--game=demo", "--player="+v.players[0], "--reason=two accounts")
-	v.run(0, "tokens", "revoke", "--game=demo", "--subject="+v.players[1], "--reason=lost phone")
-	v.run(0, "boards", "disqualify", "--game=demo", "--match="+v.matches[0], "--player="+v.players[0], "--reason=two accounts")
-	v.run(0, "keys", "rotate", "--game=demo")
+	v.run(v.t, 0, "bans", "add", "--game=demo", "--player="+v.players[0], "--reason=two accounts")
+	v.run(v.t, 0, "tokens", "revoke", "--game=demo", "--subject="+v.players[1], "--reason=lost phone")
+	v.run(v.t, 0, "boards", "disqualify", "--game=demo", "--match="+v.matches[0], "--player="+v.players[0], "--reason=two accounts")
+	v.run(v.t, 0, "keys", "rotate", "--game=demo")
 	waitUntil(v.t, "the webhook is disabled, and no task waits", func() bool {
-		tasks, _ := v.run(0, "tasks", "list", "--state=all")
-		webhooks, _ := v.run(0, "webhooks", "list")
+		tasks := v.run(v.t, 0, "tasks", "list", "--state=all")
+		webhooks := v.run(v.t, 0, "webhooks", "list")
 		return strings.Contains(webhooks, "410 Gone") && !strings.Contains(tasks, "waiting") && !strings.Contains(tasks, "claimed")
 	})
 	waitUntil(v.t, "the new key signs", func() bool {
-		keys, _ := v.run(0, "keys", "list", "--game=demo")
+		keys := v.run(v.t, 0, "keys", "list", "--game=demo")
 		newest := strings.Split(keys, "\n")[1]
 		return strings.Contains(newest, "true")
 	})
@@ -120,27 +116,17 @@ func (v *viewReader) views() map[string]string {
 	for _, line := range []string{
 		"bans list --game=demo", "tokens list-revoked --game=demo", "tasks list --state=all", "task-queues list", "webhooks list", "keys list --game=demo",
 	} {
-		views[line], _ = v.run(0, strings.Fields(line)...)
+		views[line] = v.run(v.t, 0, strings.Fields(line)...)
 	}
 	// The last columns are what the node itself has sent.
 	views["webhooks list"] = regexp.MustCompile(`(?m)  -  .*$`).ReplaceAllString(views["webhooks list"], "")
-	checked, _ := v.run(0, "boards", "verify", "--game=demo")
-	checkContains(v.t, checked, ": 0 differences")
+	checkContains(v.t, v.run(v.t, 0, "boards", "verify", "--game=demo"), ": 0 differences")
 	return views
 }
 
 // read returns the answer of a route of the game, without suggested names, which are random.
 func (v *viewReader) read(path string) string {
-	client := http.Client{Timeout: 10 * time.Second}
-	response, err := client.Get(v.url + "/v1/games/demo" + path)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	text = regexp.MustCompile(`"suggestions":\[[^]]*\]`).ReplaceAll(text, nil)
-	return fmt.Sprint(response.StatusCode, " ", string(text))
+	r := send(v.t, http.MethodGet, v.url+"/v1/games/demo"+path, "", nil)
+	text := regexp.MustCompile(`"suggestions":\[[^]]*\]`).ReplaceAll(r.body, nil)
+	return fmt.Sprint(r.status, " ", string(text))
 }

@@ -22,10 +22,7 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 		node := startNode(t, cli.Flags{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL, Redis: &cache})
 		run := func(wantCode int, wantOutput string, args ...string) {
 			t.Helper()
-			code, out, stderr := command(append(args, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))...)
-			if code != wantCode || !strings.Contains(out, wantOutput) {
-				t.Fatalf("%v ended with %d, want %d and %q: %s%s", args, code, wantCode, wantOutput, out, stderr)
-			}
+			checkContains(t, node.run(t, wantCode, append(args, "--game=demo")...), wantOutput)
 		}
 		transcripts := playDuels(t, node.url, 3)
 		checkStoredResults(t, node.url, transcripts)
@@ -56,12 +53,7 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 // corruptEntry changes a player's entry on the all-time leaderboard directly in Redis.
 func corruptEntry(t *testing.T, url, player string) {
 	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rdb := redis.NewClient(options)
-	defer rdb.Close()
+	rdb := redisClient(t, url)
 	corrupted := 0
 	keys := rdb.Scan(t.Context(), 0, "{b:demo}:*:player:all:parts", 1000).Iterator()
 	for keys.Next(t.Context()) {

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"io"
-	"net/http"
 	"strings"
-	"testing"
 
 	"github.com/chromedp/chromedp"
 )
@@ -84,21 +81,4 @@ func (p *tab) waitForEnd(outcome, headline string) {
 	if got := p.text("h1"); !strings.Contains(got, headline) {
 		p.Errorf("the heading of the end is %q, want %q in it", got, headline)
 	}
-}
-
-// countSessions returns how many websockets a node reports.
-func (n *testNode) countSessions(t *testing.T) string {
-	t.Helper()
-	answer, err := http.Get(n.opsURL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "\nlaststand_ws_sessions ")
-	count, _, _ := strings.Cut(rest, "\n")
-	return count
 }

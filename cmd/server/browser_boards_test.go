@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +50,7 @@ func TestThePageShowsCurrentAndPastLeaderboards(t *testing.T) {
 	p.click("prev")
 	p.waitForVisible(rowSelector(10))
 
-	waitUntil(t, "the board is watched", func() bool { return strings.Contains(node.metrics(t), "\nlaststand_leaderboards_watches 1\n") })
+	waitUntil(t, "the board is watched", func() bool { return sumMetric(t, node.opsURL, "laststand_leaderboards_watches") == 1 })
 	playDuels(t, node.url, 1)
 	p.waitForPlayers(14)
 	p.click("next")

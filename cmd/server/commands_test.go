@@ -208,43 +208,11 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 			"": http.StatusUnauthorized, playerToken: http.StatusUnauthorized, token("--role=admin", "--sub=ops"): http.StatusOK,
 			token("--game=demo", "--role=service", "--sub=ops"): http.StatusUnauthorized,
 		} {
-			if status := getAs(t, node.opsURL+"/debug/pprof/goroutine", bearer); status != want {
+			if status := send(t, http.MethodGet, node.opsURL+"/debug/pprof/goroutine", bearer, nil).status; status != want {
 				t.Errorf("a request for a runtime profile got %d, want %d", status, want)
 			}
 		}
 	})
-}
-
-// commandRunner runs commands that call a node, with the flags of its ledger. Each must end with
-// the expected code.
-func commandRunner(t *testing.T, node *testNode, flags ...string) func(wantCode int, args ...string) (out, stderr string) {
-	flags = append(flags, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
-	return func(wantCode int, args ...string) (out, stderr string) {
-		t.Helper()
-		code, out, stderr := command(append(args, flags...)...)
-		if code != wantCode {
-			t.Fatalf("%v ended with %d, want %d: %s%s", args, code, wantCode, out, stderr)
-		}
-		return out, stderr
-	}
-}
-
-// getAs returns the status of a request with a token.
-func getAs(t *testing.T, url, bearer string) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
-	return response.StatusCode
 }
 
 func tokenLifetime(t *testing.T, token string) time.Duration {

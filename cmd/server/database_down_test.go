@@ -48,13 +48,7 @@ func TestResultsWaitWhileTheDatabaseIsDown(t *testing.T) {
 // the ledger, or removes them.
 func setPendingResults(t *testing.T, url string, present bool) {
 	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
-	_, err = client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+	_, err := redisClient(t, url).Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for i := range maxPendingResults {
 			if name := fmt.Sprint("x", i); present {
 				p.HSet(t.Context(), "result:{255}", name, "-")

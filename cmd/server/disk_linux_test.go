@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -10,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -106,8 +103,9 @@ func TestResultsWaitWhileTheDiskIsFull(t *testing.T) {
 	players, match := newPlayerPair(t, process.url)
 
 	disk.makeFull(process.cmd.Process.Pid)
-	if status, code := postGuest(t, process.url); status != http.StatusServiceUnavailable || code != string(protocol.CodeUnavailable) {
-		t.Errorf("on a full disk a new player gets %d %s", status, code)
+	var problem struct{ Code protocol.Code }
+	if status := postGuest(t, process.url, device, "").decode(t, &problem); status != http.StatusServiceUnavailable || problem.Code != protocol.CodeUnavailable {
+		t.Errorf("on a full disk a new player gets %d %s", status, problem.Code)
 	}
 	over := players.finishMatch(t, match, 0, 3)
 	var profile struct{ Matches int }
@@ -120,28 +118,12 @@ func TestResultsWaitWhileTheDiskIsFull(t *testing.T) {
 		readPush[protocol.Settled](t, player, protocol.TypeSettled)
 	}
 	checkProfiles(t, process.url, over)
-	if status, code := postGuest(t, process.url); status != http.StatusCreated {
-		t.Errorf("with room again a new player gets %d %s", status, code)
+	if r := postGuest(t, process.url, device, ""); r.status != http.StatusCreated {
+		t.Errorf("with room again a new player gets %s", r)
 	}
 	process.signal(syscall.SIGTERM)
 	if code := process.wait(t); code != 0 {
 		t.Errorf("the process ended with %d\n%s", code, process.log)
 	}
 	checkProfiles(t, startProcess(t, flags...).url, over)
-}
-
-// postGuest requests a new player, and returns the status and the code of a refusal.
-func postGuest(t *testing.T, url string) (status int, code string) {
-	t.Helper()
-	body := `{"device":"` + rand.Text() + `"}`
-	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var problem struct{ Code string }
-	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, problem.Code
 }

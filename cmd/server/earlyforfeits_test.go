@@ -46,30 +46,6 @@ func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 	}
 }
 
-// A player who has started as many matches as the daily limit allows may start no more, also not
-// in an arena. The player may still watch an arena.
-func TestMatchesPerDayAreLimited(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})
-	c := newMatchClient(t, node.url, newGuests(t, []string{node.url}, 1)[0])
-	for range 2 {
-		request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())
-		closed := readUntil(t, c.Player, "the end of a question", func(f checker.Frame) bool { return f.Type == protocol.TypeQuestionClosed })
-		c.leaveMatch(t, closed.Match)
-	}
-	c.checkJoinRefused(t)
-	created := createArena(t, node.url, newGuests(t, []string{node.url}, 1)[0].Token, protocol.NewArena{
-		Mode: "survival", Name: "Late", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 1},
-	})
-	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: created.Code}); f.Type != protocol.TypeError {
-		t.Errorf("joining an arena was answered with %s", f.Raw)
-	}
-	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: created.Code, As: "spectator"}); f.Type != protocol.TypeArenaJoined {
-		t.Errorf("watching was answered with %s", f.Raw)
-	}
-}
-
 func joinWithBot() protocol.DuelJoin {
 	delay := int64(1)
 	return protocol.DuelJoin{BotAfterMS: &delay}

@@ -45,8 +45,7 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 			cluster.db.Dir = t.TempDir()
 		}
 		node := cluster.node(t)
-		commandFlags := []string{"--data=" + cluster.db.Dir, "--database=" + cluster.db.URL, "--config=" + cluster.config}
-		token := mintTokenWith(t, "player", personalData[0], commandFlags)
+		token := node.token(t, "player", personalData[0])
 		jane := newMatchClient(t, node.url, player.Guest{ID: personalData[0], Token: token})
 		jane.key = newAnswerKey(t)
 		setNickname := func(token, name string) {
@@ -66,7 +65,7 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 		forfeitedDuel := pairUp(t, reconnectPlayer(t, node.url, jane), reconnectPlayer(t, node.url, guest)).waitForMatch(t)
 		forfeitedDuel[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: forfeitedDuel[1].match})
 		forfeitedDuel[0].readUntilPush(t, protocol.TypeMatchOver) // the duel is not stored
-		playArena(t, node.url, mintTokenWith(t, "host", "quizmaster", commandFlags), jane, guest, other)
+		playArena(t, node.url, node.token(t, "host", "quizmaster"), jane, guest, other)
 		waitUntil(t, "the arena is settled", func() bool { return getProfile(t, node.url, "demo", other.id).Matches == 1 })
 		finalDuel := pairUp(t, reconnectPlayer(t, node.url, jane), reconnectPlayer(t, node.url, other)).waitForMatch(t)
 		for _, c := range finalDuel {
@@ -79,13 +78,13 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 				t.Fatalf("erasure: %d", status)
 			}
 		}
-		if status, p := requestJSON(t, "POST", node.url+"/v1/games/demo/arenas", mintTokenWith(t, "host", personalData[0], commandFlags), quickArena); status != http.StatusUnauthorized {
+		if status, p := requestJSON(t, "POST", node.url+"/v1/games/demo/arenas", node.token(t, "host", personalData[0]), quickArena); status != http.StatusUnauthorized {
 			t.Errorf("an arena of an erased host: %d %v", status, p)
 		}
 		finalDuel[1].readUntilPush(t, protocol.TypeMatchOver)
 		waitUntil(t, "the last duel is settled", func() bool { return getProfile(t, node.url, "demo", other.id).Matches == 2 })
-		if finalDuel := storedLastDuel(t, cluster.redis, guest.id); finalDuel != "" {
-			t.Errorf("Redis keeps the last duel of the guest, %s", finalDuel)
+		if lastDuel := redisClient(t, cluster.redis).Get(t.Context(), "duel:{lobby:demo}:"+guest.id).Val(); lastDuel != "" {
+			t.Errorf("Redis keeps the last duel of the guest, %s", lastDuel)
 		}
 		checkErasedEverywhere(t, node, cluster)
 	})
@@ -93,18 +92,6 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 
 // quickArena are the settings of an arena for tests in which they do not matter.
 var quickArena = protocol.NewArena{Mode: "survival", Name: "Cup", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"}}
-
-// storedLastDuel returns what Redis stores about a player's last duel, or "".
-func storedLastDuel(t *testing.T, url, player string) string {
-	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
-	return client.Get(t.Context(), "duel:{lobby:demo}:"+player).Val()
-}
 
 // reconnectPlayer opens a new connection of the same player.
 func reconnectPlayer(t *testing.T, url string, c *matchClient) *matchClient {
@@ -154,11 +141,7 @@ func checkErasedEverywhere(t *testing.T, node *testNode, cluster testCluster) {
 		get(t, node.url+"/v1/games/demo/leaderboards/all", &board)
 		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personalData[0])
 	})
-	opsAddress := strings.TrimPrefix(node.opsURL, "http://")
-	code, out, stderr := command("boards", "verify", "--game=demo", "--data="+cluster.db.Dir, "--database="+cluster.db.URL, "--config="+cluster.config, "--ops-listen="+opsAddress)
-	if code != 0 {
-		t.Errorf("boards verify: %s %s", out, stderr)
-	}
+	node.run(t, 0, "boards", "verify", "--game=demo")
 	waitUntil(t, "Redis has no lasting personal data", func() bool {
 		lastingKeys := lastingPersonalKeys(t, cluster.redis)
 		if len(lastingKeys) > 0 {
@@ -194,13 +177,7 @@ func lastingPersonalKeys(t *testing.T, url string) (lasting []string) {
 // remaining time to live.
 func keysWithPersonalData(t *testing.T, url string) map[string]time.Duration {
 	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
-	found := map[string]time.Duration{}
+	client, found := redisClient(t, url), map[string]time.Duration{}
 	keys := client.Scan(t.Context(), 0, "*", 1000).Iterator()
 	for keys.Next(t.Context()) {
 		key := keys.Val()

@@ -292,27 +292,9 @@ func playAll(t *testing.T, clients []*matchClient) {
 // createArena makes an arena with a token, and returns the server's answer.
 func createArena(t *testing.T, url, token string, arena protocol.NewArena) (created protocol.ArenaMade) {
 	t.Helper()
-	body, err := json.Marshal(arena)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/games/demo/arenas", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var raw bytes.Buffer
-	if _, err := raw.ReadFrom(response.Body); err != nil || response.StatusCode != http.StatusCreated {
-		t.Fatalf("creating an arena: %s, %v: %s", response.Status, err, raw.String())
-	}
-	if err := json.Unmarshal(raw.Bytes(), &created); err != nil {
-		t.Fatal(err)
+	r := send(t, http.MethodPost, url+"/v1/games/demo/arenas", token, arena)
+	if r.decode(t, &created) != http.StatusCreated {
+		t.Fatalf("creating an arena: %s", r)
 	}
 	if !strings.HasSuffix(created.JoinURL, "/g/demo/join/"+created.Code) {
 		t.Errorf("join_url %q", created.JoinURL)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,7 +13,7 @@ func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 	t.Parallel()
 	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
 	playDuels(t, node.url, 1)
-	text := node.metrics(t)
+	text := metrics(t, node.opsURL)
 	for _, line := range []string{
 		`laststand_match_answers_total{verdict="accepted"} 10`, `laststand_match_ends_total{mode="duel",reason="finished"} 1`,
 		`laststand_lobby_pairings_total{opponent="player"} 1`, "laststand_match_unsettled_results ", "laststand_ws_sessions ",
@@ -45,19 +44,4 @@ func (n *testNode) warnings() (lines []string) {
 		}
 	}
 	return lines
-}
-
-// metrics returns the metrics that the operations address shows.
-func (n *testNode) metrics(t *testing.T) string {
-	t.Helper()
-	answer, err := http.Get(n.opsURL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("metrics: %s, %v", answer.Status, err)
-	}
-	return string(text)
 }

@@ -6,7 +6,6 @@ import (
 
 	"laststand/internal/config"
 	"laststand/internal/protocol"
-	"laststand/internal/testenv"
 	player "laststand/loadtest/players"
 )
 
@@ -17,59 +16,6 @@ func slowDuels(games ...string) string {
 		duels[name] = config.Duel{Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50}
 	}
 	return duelsConfig(duels)
-}
-
-// Tickets from two nodes are paired, in any order of arrival. The players at both nodes get the
-// same pushes to the end.
-func TestTicketsOfTwoNodesArePaired(t *testing.T) {
-	t.Parallel()
-	cluster := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo"))
-	first, second := cluster.node(t), cluster.node(t)
-	var clients []*matchClient
-	var duels []duelPair
-	for range 2 {
-		for _, urls := range [][2]string{{first.url, second.url}, {second.url, first.url}} {
-			duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
-			duel.each(func(c *matchClient) { c.waitForSettled = true })
-			duels, clients = append(duels, duel), append(clients, duel[:]...)
-		}
-	}
-	playToEnd(t, clients...)
-	for _, duel := range duels {
-		checkSamePushes(t, duel[:]...)
-		checkSettledOnce(t, first.url, "demo", duel[0].over)
-	}
-}
-
-// A player is disconnected many times, before and after an answer, and always reconnects at the
-// other node. The player misses nothing and gets nothing twice, and accepted answers remain.
-func TestAPlayerReconnectsAtAnotherNode(t *testing.T) {
-	t.Parallel()
-	cluster := newTestCluster(t, redisWithDocumentedKeys(t), slowDuels("demo"))
-	urls := []string{cluster.node(t).url, cluster.node(t).url}
-	duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
-	traveller, other := duel[0], duel[1]
-	for q := range 4 {
-		traveller.readUntilPush(t, protocol.TypeQuestion)
-		other.readUntilPush(t, protocol.TypeQuestion)
-		state := traveller.reconnect(t, urls[(q+1)%2])
-		if state.Phase != "open" || state.Question == nil || state.Question.Question != q || state.YourAnswer != nil {
-			t.Errorf("before the answer to question %d: %+v", q, state)
-		}
-		answered := traveller.submitAndRead(t, q%2 == 0)
-		state = traveller.reconnect(t, urls[q%2])
-		if state.YourAnswer == nil || state.YourAnswer.ElapsedMS != answered.ElapsedMS {
-			t.Errorf("after the answer to question %d: %+v", q, state.YourAnswer)
-		}
-		_ = traveller.Close()
-		other.submitAndRead(t, true)
-		other.readUntilPush(t, protocol.TypeQuestionClosed)
-		traveller.reconnect(t, urls[(q+1)%2])
-		traveller.readUntilPush(t, protocol.TypeQuestionClosed)
-	}
-	playToEnd(t, traveller, other)
-	checkSamePushes(t, traveller, other)
-	checkSettledOnce(t, urls[0], "demo", traveller.over)
 }
 
 // A second connection of a player at another node closes the first with 4409. It gets all

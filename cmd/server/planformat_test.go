@@ -53,8 +53,7 @@ func rewritePlans(t *testing.T, s *testenv.Server, old, replacement string) {
 	if !ok || len(keys) == 0 {
 		t.Fatal("no match is stored")
 	}
-	client := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer client.Close()
+	client := redisClient(t, s.URL)
 	for _, key := range keys {
 		plan, err := client.Get(t.Context(), key.(string)).Result()
 		if err == nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -105,15 +104,15 @@ func checkReads(t *testing.T, p *nodeProcess, player string, ranked bool) {
 	}
 	firstBodies := make(map[string]string)
 	for read, want := range reads {
-		status, body := getBody(t, read)
-		if firstBodies[read] = body; status != want {
-			t.Errorf("first GET %s: %d, want %d: %s", read, status, want, body)
+		r := send(t, http.MethodGet, read, "", nil)
+		if firstBodies[read] = string(r.body); r.status != want {
+			t.Errorf("first GET %s: %s, want %d", read, r, want)
 		}
 	}
 	watchAll(t, p, list)
 	for read := range reads {
-		if _, body := getBody(t, read); body != firstBodies[read] {
-			t.Errorf("GET %s: first %s, then %s", read, firstBodies[read], body)
+		if r := send(t, http.MethodGet, read, "", nil); string(r.body) != firstBodies[read] {
+			t.Errorf("GET %s: first %s, then %s", read, firstBodies[read], r)
 		}
 	}
 }
@@ -140,20 +139,6 @@ func watchAll(t *testing.T, p *nodeProcess, list leaderboard.Listing) {
 	}
 }
 
-func getBody(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(raw)
-}
-
 // A rebuild refuses no reads. After Redis was emptied, only the leaderboards are unavailable until
 // they are rebuilt, and the node stays ready.
 func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
@@ -170,10 +155,7 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 		guest := playDuels(t, node.url, 1)[0].guest.ID
 		stop := startReaders(t, node.url, guest)
 		for range 10 {
-			code, _, stderr := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
-			if code != 0 {
-				t.Fatal(stderr)
-			}
+			node.run(t, 0, "boards", "rebuild", "--wait", "--game=demo")
 		}
 		stop()
 		if cache == nil {
@@ -181,8 +163,8 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 		}
 		redisCommand(t, cache, "FLUSHALL")
 		waitUntil(t, "the leaderboards are rebuilt", func() bool {
-			if status, body := getBody(t, node.url+"/readyz"); status != http.StatusOK {
-				t.Fatalf("a node whose leaderboards are lost is not ready: %s", body)
+			if r := send(t, http.MethodGet, node.url+"/readyz", "", nil); r.status != http.StatusOK {
+				t.Fatalf("a node whose leaderboards are lost is not ready: %s", r)
 			}
 			return get(t, node.url+"/v1/games/demo/leaderboards/all/"+guest, nil) == http.StatusOK
 		})
@@ -199,8 +181,8 @@ func startReaders(t *testing.T, url, player string) (stop func()) {
 	for _, path := range []string{"", "/all?limit=2", "/day?order=score", "/7d/" + player, "/30d?around=" + player} {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if status, body := getBody(t, board+path); status != http.StatusOK {
-					t.Errorf("%s: %d %s", path, status, body)
+				if r := send(t, http.MethodGet, board+path, "", nil); r.status != http.StatusOK {
+					t.Errorf("%s: %s", path, r)
 					return
 				}
 				reads.Add(1)

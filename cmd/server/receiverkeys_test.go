@@ -58,9 +58,6 @@ func TestCommandsWorkWithInvalidKeyFiles(t *testing.T) {
 		"tasks list": 0, "queue list": 0, "webhooks list": 0, "bank check builtin": 0, "token --role=admin --sub=ops": 0,
 		"token --role=service --game=hook --sub=x": 0, "token --role=service --game=one --sub=x": 1, "config": 1,
 	} {
-		words := append(strings.Fields(line), "--config="+path, "--data="+dir, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
-		if code, _, stderr := command(words...); code != want {
-			t.Errorf("%s ended with %d, want %d: %s", line, code, want, stderr)
-		}
+		node.run(t, want, strings.Fields(line)...)
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -91,9 +89,7 @@ func stopReplication(t *testing.T, replica, master *testenv.Server) {
 // redisCommand sends a command to a Redis server and returns the reply.
 func redisCommand(t *testing.T, s *testenv.Server, args ...any) any {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer client.Close()
-	reply, err := client.Do(t.Context(), args...).Result()
+	reply, err := redisClient(t, "redis://"+s.Addr).Do(t.Context(), args...).Result()
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 				duel.each(func(c *matchClient) { c.submitAndRead(t, true) })
 				duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
 			}
-			stallRedis(t, server, duel)
+			stallRedis(t, server, first, duel)
 			duel.each(func(c *matchClient) { c.waitForTimeToAnswer(t, phase) })
 			duel.each(func(c *matchClient) { c.submitAndRead(t, true) })
 			playToEnd(t, duel[:]...)
@@ -44,8 +45,8 @@ func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 	}
 }
 
-// stallRedis suspends Redis for 5 s, during which requests of players fail.
-func stallRedis(t *testing.T, server *testenv.Server, duel duelPair) {
+// stallRedis suspends Redis for 5 s, during which requests of players fail and the node is not ready.
+func stallRedis(t *testing.T, server *testenv.Server, node *testNode, duel duelPair) {
 	t.Helper()
 	server.Pause()
 	stallEnd := time.After(5 * time.Second)
@@ -59,6 +60,11 @@ func stallRedis(t *testing.T, server *testenv.Server, duel duelPair) {
 			t.Errorf("while Redis stalls a request gets %+v", refused)
 		}
 		delete(c.refused, 0)
+	}
+	for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/healthz": http.StatusOK} {
+		if status := get(t, node.url+path, nil); status != want {
+			t.Errorf("while Redis stalls %s returns %d", path, status)
+		}
 	}
 	<-stallEnd
 	server.Resume()

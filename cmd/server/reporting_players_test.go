@@ -102,10 +102,7 @@ func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
 	dir := t.TempDir()
 	node := startNode(t, cli.Flags{Data: &dir, Config: path})
-	code, token, stderr := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+testPI)
-	if code != 0 {
-		t.Fatal(stderr)
-	}
+	token := node.run(t, 0, "token", "--game=demo", "--role=player", "--sub=p_42", "--pi="+testPI)
 	guest := newPlayer(t, node.url)
 	verified := connect(t, node.url, player.Guest{Token: strings.TrimSpace(token)})
 	for _, p := range []*player.Player{guest, verified} {

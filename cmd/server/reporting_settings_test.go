@@ -69,11 +69,8 @@ func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 // runQueueCommand runs a `server queue` command, whose output must contain wantText.
 func (r *reportingTest) runQueueCommand(node *testNode, wantText string, args ...string) {
 	r.t.Helper()
-	flags := append(ledgerFlags(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
-	code, out, stderr := command(append(append([]string{"queue"}, args...), flags...)...)
-	if fields := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(" "+fields+" ", wantText) {
-		r.t.Errorf("queue %v ended with %d: %s%s", args, code, out, stderr)
-	}
+	out := node.run(r.t, 0, append([]string{"queue"}, args...)...)
+	checkContains(r.t, " "+strings.Join(strings.Fields(out), " ")+" ", wantText)
 }
 
 // postLines posts behaviours with ids that end in different digits. The server must accept this

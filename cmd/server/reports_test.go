@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -27,36 +26,9 @@ type reportReader struct {
 	url string
 }
 
-// get returns the status, the header and the body of a response.
-func (r reportReader) get(token, query string) (int, http.Header, io.Reader) {
+func (r reportReader) get(token, query string) response {
 	r.Helper()
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.url+query, nil)
-	if err != nil {
-		r.Fatal(err)
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer response.Body.Close()
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(response.Body); err != nil {
-		r.Fatal(err)
-	}
-	return response.StatusCode, response.Header, &body
-}
-
-// decode decodes the JSON of a response and returns its status.
-func (r reportReader) decode(token, query string, into any) int {
-	r.Helper()
-	status, _, body := r.get(token, query)
-	if err := json.NewDecoder(body).Decode(into); err != nil {
-		r.Fatal(err)
-	}
-	return status
+	return send(r.T, http.MethodGet, r.url+query, token, nil)
 }
 
 // A race of two teams is played over websockets. Before its end there is no report. After the
@@ -100,7 +72,7 @@ func (r reportReader) checkRefused(want map[string]int) {
 	for token, status := range want {
 		for _, format := range []string{"json", "csv", "xlsx"} {
 			var p httpserver.Problem
-			if got := r.decode(token, "?format="+format, &p); got != status || (p.Code == protocol.CodeNotOver) != (status == 409) {
+			if got := r.get(token, "?format="+format).decode(r.T, &p); got != status || (p.Code == protocol.CodeNotOver) != (status == 409) {
 				r.Errorf("%s: %d %+v, want %d", format, got, p, status)
 			}
 		}
@@ -110,7 +82,7 @@ func (r reportReader) checkRefused(want map[string]int) {
 func (r reportReader) checkHosted(token, url string, want ...protocol.HostedArena) {
 	r.Helper()
 	var list struct{ Arenas []protocol.HostedArena }
-	status := (reportReader{r.T, url + "/v1/games/demo/players/me/arenas"}).decode(token, "", &list)
+	status := (reportReader{r.T, url + "/v1/games/demo/players/me/arenas"}).get(token, "").decode(r.T, &list)
 	for i := range list.Arenas {
 		if list.Arenas[i].CreatedAt == 0 {
 			r.Error("an arena has no time")
@@ -128,7 +100,7 @@ func (r reportReader) checkReport(token string, clients []*matchClient) {
 	var all answers.Report
 	for cursor := ""; ; {
 		var page answers.Report
-		if status := r.decode(token, "?limit=2"+cursor, &page); status != http.StatusOK || len(page.Players) > 2 {
+		if status := r.get(token, "?limit=2"+cursor).decode(r.T, &page); status != http.StatusOK || len(page.Players) > 2 {
 			r.Fatalf("%d %+v", status, page)
 		}
 		page.Players, all.Players = nil, append(all.Players, page.Players...)
@@ -179,13 +151,12 @@ func isSameGiven(t *testing.T, stored, pushed json.RawMessage) bool {
 // checkFiles checks that both files have a row for each player and question.
 func (r reportReader) checkFiles(token string) {
 	r.Helper()
-	_, header, body := r.get(token, "?format=csv")
-	rows, err := csv.NewReader(body).ReadAll()
-	if err != nil || len(rows) != 1+5*4 || header.Get("Content-Disposition") != "attachment; filename=report-Friday.csv" {
-		r.Errorf("%d rows, %v, %v", len(rows), header, err)
+	file := r.get(token, "?format=csv")
+	rows, err := csv.NewReader(bytes.NewReader(file.body)).ReadAll()
+	if err != nil || len(rows) != 1+5*4 || file.header.Get("Content-Disposition") != "attachment; filename=report-Friday.csv" {
+		r.Errorf("%d rows, %v, %v", len(rows), file.header, err)
 	}
-	_, _, body = r.get(token, "?format=xlsx")
-	workbook, err := excelize.OpenReader(body)
+	workbook, err := excelize.OpenReader(bytes.NewReader(r.get(token, "?format=xlsx").body))
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,42 +12,15 @@ import (
 // device is the device secret of a guest whom a test requests again.
 const device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
 
-// requestJSON sends a request of a player and reads the answer with any status.
-func requestJSON(t *testing.T, method, url, token string, body any) (status int, answer map[string]any) {
-	t.Helper()
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(encoded))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusNoContent {
-		if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return response.StatusCode, answer
-}
-
 // newDeviceGuest connects the player of a device at a node.
 func newDeviceGuest(t *testing.T, url, device string) *matchClient {
 	t.Helper()
-	status, g := requestJSON(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
-	if status != http.StatusCreated && status != http.StatusOK {
-		t.Fatalf("creating a guest: %d %v", status, g)
+	var g player.Guest
+	r := postGuest(t, url, device, "")
+	if status := r.decode(t, &g); status != http.StatusCreated && status != http.StatusOK {
+		t.Fatalf("creating a guest: %s", r)
 	}
-	c := newMatchClient(t, url, player.Guest{ID: g["player_id"].(string), Nickname: g["nickname"].(string), Token: g["token"].(string)})
+	c := newMatchClient(t, url, g)
 	c.key = newAnswerKey(t)
 	return c
 }
@@ -60,19 +31,10 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	t.Parallel()
 	cluster := newTestCluster(t, redisWithDocumentedKeys(t), slowDuels("demo"))
 	first, second := cluster.node(t), cluster.node(t)
-	commandFlags := []string{"--data=" + cluster.db.Dir, "--database=" + cluster.db.URL, "--config=" + cluster.config, "--ops-listen=" + strings.TrimPrefix(first.opsURL, "http://")}
-	runCommand := func(args ...string) string {
-		t.Helper()
-		code, out, stderr := command(append(args, commandFlags...)...)
-		if code != 0 {
-			t.Fatalf("%v ended with %d: %s", args, code, stderr)
-		}
-		return out
-	}
 
 	banned := newDeviceGuest(t, second.url, device)
 	duel := pairUp(t, banned, newDuelClient(t, first.url, "demo")).waitForMatch(t)
-	runCommand("bans", "add", "--game=demo", "--player="+banned.ID, "--reason=two accounts", "--for=1h")
+	first.run(t, 0, "bans", "add", "--game=demo", "--player="+banned.ID, "--reason=two accounts", "--for=1h")
 	if code := readClose(t, banned.Player); code != protocol.CloseBanned {
 		t.Errorf("the banned player was closed with %d", code)
 	}
@@ -84,17 +46,17 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	if status, p := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
 		t.Errorf("a guest request of the banned player: %d %v", status, p)
 	}
-	if list := runCommand("bans", "list", "--game=demo"); !strings.Contains(list, banned.ID) || !strings.Contains(list, "two accounts") {
+	if list := first.run(t, 0, "bans", "list", "--game=demo"); !strings.Contains(list, banned.ID) || !strings.Contains(list, "two accounts") {
 		t.Errorf("listed: %s", list)
 	}
 
-	runCommand("bans", "remove", "--game=demo", "--player="+banned.ID)
+	first.run(t, 0, "bans", "remove", "--game=demo", "--player="+banned.ID)
 	waitUntil(t, "the player is accepted again", func() bool {
 		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 		return status == http.StatusOK
 	})
 	revoked := newDeviceGuest(t, second.url, device)
-	runCommand("tokens", "revoke", "--game=demo", "--subject="+revoked.ID, "--reason=a lost phone")
+	first.run(t, 0, "tokens", "revoke", "--game=demo", "--subject="+revoked.ID, "--reason=a lost phone")
 	if code := readClose(t, revoked.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the player with revoked tokens was closed with %d", code)
 	}
@@ -104,7 +66,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	if newPlayer := newDeviceGuest(t, second.url, device); newPlayer.ID == revoked.ID {
 		t.Error("the device of the player with revoked tokens got a new token")
 	}
-	newDevice := strings.TrimSpace(runCommand("players", "reset-device", "--game=demo", "--player="+revoked.ID))
+	newDevice := strings.TrimSpace(first.run(t, 0, "players", "reset-device", "--game=demo", "--player="+revoked.ID))
 	waitUntil(t, "the new device belongs to the player", func() bool {
 		status, newKey := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": newDevice})
 		return status == http.StatusOK && newKey["player_id"] == revoked.ID
@@ -112,8 +74,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 
 	const secondDevice = device + "-2"
 	revoked = newDeviceGuest(t, second.url, secondDevice)
-	mintPlayerToken := func(sub string) string { return mintTokenWith(t, "player", sub, commandFlags[:3]) }
-	account := mintPlayerToken("user:1")
+	account := first.token(t, "player", "user:1")
 	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", revoked.Token, map[string]string{"token": account}); status != http.StatusOK || linked["account"] != "user:1" {
 		t.Fatalf("linking the account: %d %v", status, linked)
 	}
@@ -125,7 +86,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		t.Errorf("the guest's connection was closed with %d", code)
 	}
 
-	runCommand("players", "unlink-account", "--game=demo", "--player="+revoked.ID)
+	first.run(t, 0, "players", "unlink-account", "--game=demo", "--player="+revoked.ID)
 	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
 		t.Errorf("the unlinked account was closed with %d", code)
 	}
@@ -162,7 +123,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		t.Error("the device is still known")
 	}
 
-	inLobby, otherAccount := duel[1], mintPlayerToken("user:2")
+	inLobby, otherAccount := duel[1], first.token(t, "player", "user:2")
 	previous := newMatchClient(t, second.url, player.Guest{ID: "user:2", Token: otherAccount})
 	join := protocol.DuelJoin{BotAfterMS: ptr[int64](0)}
 	if f := previous.request(t, protocol.TypeDuelJoin, join); f.Type != protocol.TypeDuelQueued {
@@ -188,50 +149,32 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || countLobbyPlayers() != 1 {
 		t.Fatalf("joining the arena: %s", f.Raw)
 	}
-	runCommand("bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
+	first.run(t, 0, "bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
 	if code := readClose(t, inLobby.Player); code != protocol.CloseBanned || countLobbyPlayers() != 0 {
 		t.Errorf("closed with %d, and %d in the lobby", code, countLobbyPlayers())
 	}
 
 	similarlyNamed := newDeviceGuest(t, second.url, device+"-3")
-	if code, _, stderr := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(similarlyNamed.Nickname)}, commandFlags...)...); code != 1 || !strings.Contains(stderr, similarlyNamed.ID) {
-		t.Errorf("erasing by a similar name: %d %s", code, stderr)
-	}
-	runCommand("players", "erase", "--game=demo", "--nickname="+similarlyNamed.Nickname)
+	checkContains(t, first.run(t, 1, "players", "erase", "--game=demo", "--nickname="+strings.ToUpper(similarlyNamed.Nickname)), similarlyNamed.ID)
+	first.run(t, 0, "players", "erase", "--game=demo", "--nickname="+similarlyNamed.Nickname)
 	if code := readClose(t, similarlyNamed.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the erased player was closed with %d", code)
 	}
-	checkRevoked(t, second, runCommand, func(role, sub string) string { return mintTokenWith(t, role, sub, commandFlags[:3]) })
+	checkRevoked(t, first, second)
 
-	newKey := strings.Fields(runCommand("keys", "rotate", "--game=demo"))[0]
-	if list := runCommand("keys", "list", "--game=demo"); !strings.Contains(list, newKey) || strings.Count(list, "true") != 1 {
+	newKey := strings.Fields(first.run(t, 0, "keys", "rotate", "--game=demo"))[0]
+	if list := first.run(t, 0, "keys", "list", "--game=demo"); !strings.Contains(list, newKey) || strings.Count(list, "true") != 1 {
 		t.Errorf("keys: %s", list)
 	}
-	if code, _, stderr := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, commandFlags...)...); code != 1 || !strings.Contains(stderr, "no such key") {
-		t.Errorf("an unknown key was retired: %d %s", code, stderr)
-	}
+	checkContains(t, first.run(t, 1, "keys", "retire", "--game=demo", "k_none"), "no such key")
 	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, revoked.Token)
-}
-
-// mintTokenWith returns a token that the command mints with these flags. The token of an admin has no game.
-func mintTokenWith(t *testing.T, role, sub string, ledgerFlags []string) string {
-	t.Helper()
-	args := []string{"token", "--role=" + role, "--sub=" + sub}
-	if role != "admin" {
-		args = append(args, "--game=demo")
-	}
-	code, token, stderr := command(append(args, ledgerFlags...)...)
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	return strings.TrimSpace(token)
 }
 
 // checkRevoked revokes tokens and checks another node. The node ends the poll of a service and
 // refuses the token of an admin.
-func checkRevoked(t *testing.T, second *testNode, runCommand func(...string) string, mint func(role, sub string) string) {
+func checkRevoked(t *testing.T, first, second *testNode) {
 	t.Helper()
-	service, admin := mint("service", "mailer"), mint("admin", "ops-2")
+	service, admin := first.token(t, "service", "mailer"), first.token(t, "admin", "ops-2")
 	pollStatus := make(chan int)
 	go func() {
 		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
@@ -245,13 +188,13 @@ func checkRevoked(t *testing.T, second *testNode, runCommand func(...string) str
 	if status := auditLogStatus(); status != http.StatusOK {
 		t.Errorf("a request of the admin: %d", status)
 	}
-	runCommand("tokens", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
-	runCommand("tokens", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
+	first.run(t, 0, "tokens", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
+	first.run(t, 0, "tokens", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
 	if status := <-pollStatus; status != http.StatusUnauthorized {
 		t.Errorf("the poll of the revoked service ended with %d", status)
 	}
 	waitUntil(t, "the admin is refused", func() bool { return auditLogStatus() == http.StatusUnauthorized })
-	if list := runCommand("tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
+	if list := first.run(t, 0, "tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
 		t.Errorf("listed: %s", list)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"laststand/internal/cli"
@@ -22,7 +20,6 @@ import (
 // rollback is a ledger that goes back to a backup. What happened after it: a duel, a new guest, a ban.
 type rollback struct {
 	t            *testing.T
-	flags        []string // of the ledger
 	redis        string
 	file         string // the backup
 	duel         duelPair
@@ -32,19 +29,19 @@ type rollback struct {
 const lostDevice, bannedDevice = device + "-lost", device + "-banned"
 
 // beginRollback backs up a ledger, calls atBackup, and then adds to the ledger.
-func beginRollback(t *testing.T, node *testNode, redis string, flags []string, atBackup ...func()) *rollback {
-	r := &rollback{t: t, redis: redis, flags: flags, file: filepath.Join(t.TempDir(), "backup")}
+func beginRollback(t *testing.T, node *testNode, redis string, atBackup ...func()) *rollback {
+	r := &rollback{t: t, redis: redis, file: filepath.Join(t.TempDir(), "backup")}
 	r.banned = newDeviceGuest(t, node.url, bannedDevice)
 	r.duel = pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
 	r.play()
-	r.run(node, "backup", r.file)
+	node.run(t, 0, "backup", r.file)
 	for _, f := range atBackup {
 		f()
 	}
 
 	r.duel = pairUp(t, r.duel[0].withoutMatch(), r.duel[1].withoutMatch()).waitForMatch(t)
 	r.play()
-	r.run(node, "bans", "add", "--game=demo", "--player="+r.banned.ID, "--reason=two accounts")
+	node.run(t, 0, "bans", "add", "--game=demo", "--player="+r.banned.ID, "--reason=two accounts")
 	readClose(t, r.banned.Player)
 	r.lost = newDeviceGuest(t, node.url, lostDevice)
 	waitUntil(t, "the nodes have seen the ban", func() bool { return strings.Contains(r.mark(), `"access":1`) })
@@ -53,27 +50,12 @@ func beginRollback(t *testing.T, node *testNode, redis string, flags []string, a
 
 // mark returns the newest position of the ledger in Redis.
 func (r *rollback) mark() string {
-	options, err := redis.ParseURL(r.redis)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
-	return client.HGet(r.t.Context(), "ledger", "position").Val()
+	return redisClient(r.t, r.redis).HGet(r.t.Context(), "ledger", "position").Val()
 }
 
 func (r *rollback) play() {
 	r.duel.each(func(c *matchClient) { c.waitForSettled = true })
 	playToEnd(r.t, r.duel[:]...)
-}
-
-func (r *rollback) run(node *testNode, args ...string) string {
-	r.t.Helper()
-	code, out, stderr := command(append(append(args, r.flags...), "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))...)
-	if code != 0 {
-		r.t.Fatalf("%v: %s", args, stderr)
-	}
-	return out
 }
 
 // check checks that the views follow the ledger, that the duel is in it again, and that the guest
@@ -85,7 +67,7 @@ func (r *rollback) check(node *testNode) {
 		t.Errorf("the lost match: status %d", status)
 	}
 	waitUntil(t, "the leaderboards are like the ledger", func() bool {
-		code, out, _ := command(append([]string{"boards", "verify", "--game=demo", "--ops-listen=" + strings.TrimPrefix(node.opsURL, "http://")}, r.flags...)...)
+		code, out, _ := command(append([]string{"boards", "verify", "--game=demo"}, node.flags...)...)
 		return code == 0 && strings.Contains(out, ": 0 differences")
 	})
 	waitUntil(t, "the node has no ban that the ledger has lost", func() bool {
@@ -127,7 +109,7 @@ func TestRunningNodesNoticeAPromotedStandby(t *testing.T) {
 	db := testenv.SQL{URL: standby.URLs("postgres"), Dir: t.TempDir()}
 	cluster := testCluster{config: configFile(t, fastDuelsConfig), redis: redisWithDocumentedKeys(t), db: db}
 	first, second := cluster.node(t), cluster.node(t)
-	r := beginRollback(t, first, cluster.redis, append(ledgerFlags(db), "--config="+cluster.config), standby.Cut)
+	r := beginRollback(t, first, cluster.redis, standby.Cut)
 
 	primary.Kill()
 	standby.Promote()
@@ -149,7 +131,7 @@ func TestRunningNodesNoticeADatabaseThatIsBehind(t *testing.T) {
 			t.Parallel()
 			cluster := newTestCluster(t, redisWithDocumentedKeys(t), fastDuelsConfig)
 			first, second := cluster.node(t), cluster.node(t)
-			r := beginRollback(t, first, cluster.redis, append(ledgerFlags(cluster.db), "--config="+cluster.config))
+			r := beginRollback(t, first, cluster.redis)
 			elsewhere := connect(t, second.url, player.Guest{ID: r.duel[0].ID, Token: r.duel[0].Token})
 			replaceDatabase(t, cluster.db.URL, r.file, isRestore)
 			if code := readClose(t, r.lost.Player); code != protocol.CloseUnauthorized {
@@ -223,7 +205,7 @@ func TestAStartWithAnOlderDatabaseIsNoticed(t *testing.T) {
 			t.Parallel()
 			db, cache, config := testenv.SQL{Dir: t.TempDir()}, redisWithDocumentedKeys(t), configFile(t, fastDuelsConfig)
 			node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Redis: &cache})
-			r := beginRollback(t, node, cache, append(ledgerFlags(db), "--config="+config))
+			r := beginRollback(t, node, cache)
 			node.stop()
 			for _, suffix := range []string{"", "-wal", "-shm"} {
 				if err := os.RemoveAll(filepath.Join(db.Dir, "laststand.db"+suffix)); err != nil {
@@ -231,10 +213,7 @@ func TestAStartWithAnOlderDatabaseIsNoticed(t *testing.T) {
 				}
 			}
 			if isRestore {
-				code, _, stderr := command(append([]string{"restore", r.file}, r.flags...)...)
-				if code != 0 {
-					t.Fatal(stderr)
-				}
+				node.run(t, 0, "restore", r.file)
 			} else if err := os.Rename(r.file, filepath.Join(db.Dir, "laststand.db")); err != nil {
 				t.Fatal(err)
 			}

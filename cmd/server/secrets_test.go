@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -48,12 +46,12 @@ games:
 		{"GET", node.opsURL + "/admin/v1/webhooks", secret, ""},
 		{"GET", node.opsURL + "/debug/pprof/heap", secret, ""},
 	} {
-		checkNoSecret(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
+		checkNoSecret(t, r.method+" "+r.url, send(t, r.method, r.url, r.bearer, r.body).String())
 	}
-	token := mintAdmin(t, dir)
+	token := node.token(t, "admin", "ops")
 	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /audit-log"} {
 		method, rest, _ := strings.Cut(path, " ")
-		checkNoSecret(t, path, call(t, method, node.opsURL+"/admin/v1"+rest, token, ""))
+		checkNoSecret(t, path, send(t, method, node.opsURL+"/admin/v1"+rest, token, nil).String())
 	}
 	conn, answer, err := (&websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}).Dial("ws"+strings.TrimPrefix(node.url, "http")+"/v1/ws?token="+secret, nil)
 	if err != nil {
@@ -66,43 +64,9 @@ games:
 	}
 	_, text, err := conn.ReadMessage()
 	checkNoSecret(t, "hello", fmt.Sprintf("%s %v", text, err))
-	checkNoSecret(t, "the metrics", node.metrics(t))
+	checkNoSecret(t, "the metrics", metrics(t, node.opsURL))
 	node.stop()
 	checkNoSecret(t, "the log", node.log.String())
-}
-
-func mintAdmin(t *testing.T, dir string) string {
-	t.Helper()
-	code, token, stderr := command("--data="+dir, "token", "--role=admin", "--sub=ops")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	return strings.TrimSpace(token)
-}
-
-// call sends a request and returns the whole answer as text.
-func call(t *testing.T, method, url, bearer, body string) string {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprint(answer.Status, answer.Header, string(text))
 }
 
 func checkNoSecret(t *testing.T, source, text string) {

@@ -105,13 +105,13 @@ func checkNothingShowsSecrets(t *testing.T, p *nodeProcess, env []string, path, 
 	}
 	check("server config", printed)
 	for _, profile := range []string{"goroutine?debug=2", "goroutine?debug=1", "heap?debug=1", "allocs", "cmdline", "threadcreate?debug=1"} {
-		check(profile, call(t, "GET", p.opsURL+"/debug/pprof/"+profile, strings.TrimSpace(token), ""))
+		check(profile, send(t, "GET", p.opsURL+"/debug/pprof/"+profile, strings.TrimSpace(token), nil).String())
 	}
 	for _, path := range []string{"/webhooks", "/games/demo/queue", "/keys", "/games/demo/keys"} {
-		check(path, call(t, "GET", p.opsURL+"/admin/v1"+path, strings.TrimSpace(token), ""))
+		check(path, send(t, "GET", p.opsURL+"/admin/v1"+path, strings.TrimSpace(token), nil).String())
 	}
-	check("a failed delivery", call(t, "POST", p.opsURL+"/admin/v1/games/demo/webhooks/hook/ping", strings.TrimSpace(token), ""))
-	check("the metrics", call(t, "GET", p.opsURL+"/metrics", "", ""))
+	check("a failed delivery", send(t, "POST", p.opsURL+"/admin/v1/games/demo/webhooks/hook/ping", strings.TrimSpace(token), nil).String())
+	check("the metrics", metrics(t, p.opsURL))
 	p.stopAndWait(t)
 	check("the log", p.log.String())
 }

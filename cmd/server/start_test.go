@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/testenv"
 )
 
@@ -80,11 +78,7 @@ func freeAddress(t *testing.T) string {
 func TestAStartFailsIfRedisRefuses(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	c := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer c.Close()
-	if err := c.ConfigSet(t.Context(), "requirepass", "right").Err(); err != nil {
-		t.Fatal(err)
-	}
+	redisCommand(t, server, "CONFIG", "SET", "requirepass", "right")
 	for _, credentials := range []string{"", ":s3cret@"} {
 		output := runFailingStart(t, "--data="+t.TempDir(), "--config="+configFile(t, "redis: redis://"+credentials+server.Addr))
 		checkContains(t, output, "correct the user and password in --redis")

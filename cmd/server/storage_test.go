@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
@@ -69,15 +67,7 @@ func TestUndocumentedRedisKeysAreFound(t *testing.T) {
 func redisWithDocumentedKeys(t *testing.T) string {
 	t.Helper()
 	url := testenv.Redis(t).URL
-	t.Cleanup(func() {
-		options, err := redis.ParseURL(url)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		client := redis.NewClient(options)
-		defer client.Close()
-		testenv.CheckListedKeys(t, client)
-	})
+	client := redisClient(t, url)
+	t.Cleanup(func() { testenv.CheckListedKeys(t, client) })
 	return url
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,43 +18,16 @@ type tasksClient struct {
 	url, token string
 }
 
-// newTasksClients returns a client for each game.
-func newTasksClients(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []tasksClient) {
+func newTasksClient(t *testing.T, node *testNode, game string) tasksClient {
 	t.Helper()
-	for _, game := range games {
-		code, out, stderr := command("token", "--config="+config, "--data="+db.Dir, "--database="+db.URL, "--game="+game, "--role=service", "--sub=worker")
-		if code != 0 {
-			t.Fatalf("server token: %s", stderr)
-		}
-		all = append(all, tasksClient{t, url + "/v1/games/" + game + "/tasks", strings.TrimSpace(out)})
-	}
-	return all
+	token := node.run(t, 0, "token", "--game="+game, "--role=service", "--sub=worker")
+	return tasksClient{t, node.url + "/v1/games/" + game + "/tasks", strings.TrimSpace(token)}
 }
 
 // call sends a request, decodes its answer into result, and returns the status. The status is 0
 // if there was no answer.
 func (s tasksClient) call(method, path, body string, result any) int {
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader([]byte(body)))
-	if err != nil {
-		s.t.Error(err)
-		return 0
-	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Error(err)
-		return 0
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && result != nil {
-		err = json.Unmarshal(text, result)
-	}
-	if err != nil {
-		s.t.Errorf("%s %s: %d %s: %v", method, path, answer.StatusCode, text, err)
-	}
-	return answer.StatusCode
+	return send(s.t, method, s.url+path, s.token, body).decode(s.t, result)
 }
 
 // claimedTask is a task that a worker has claimed.
@@ -140,8 +111,7 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 		t.Parallel()
 		config := configFile(t, "games: {demo: , other: }\n")
 		node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Database: &db.URL})
-		clients := newTasksClients(t, node.url, db, config, "demo", "other")
-		demo, other := clients[0], clients[1]
+		demo, other := newTasksClient(t, node, "demo"), newTasksClient(t, node, "other")
 
 		if added := demo.enqueue("mail/eu", "a", "b", "a"); added != 2 {
 			t.Errorf("%d new tasks of two keys", added)
@@ -182,8 +152,7 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, reclaimed.ID, reclaimed.Fence)) != 0 || demo.state(reclaimed) != "dead" {
 			t.Errorf("after a final failure the task is %s", demo.state(reclaimed))
 		}
-		out, _ := commandRunner(t, node, ledgerFlags(db)...)(0, "tasks", "list")
-		checkContains(t, out, reclaimed.ID, "own:demo~mail/eu", "never")
+		checkContains(t, node.run(t, 0, "tasks", "list"), reclaimed.ID, "own:demo~mail/eu", "never")
 	})
 }
 
@@ -194,7 +163,7 @@ func TestAWaitingClaimGetsANewTask(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
-		demo := newTasksClients(t, node.url, db, "", "demo")[0]
+		demo := newTasksClient(t, node, "demo")
 		claimed := make(chan []claimedTask)
 		startClaim := func() {
 			go func() { claimed <- demo.claim("mail", time.Minute, 20*time.Second) }()

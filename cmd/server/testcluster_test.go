@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -51,16 +50,7 @@ func duelsConfig(games map[string]config.Duel) string {
 // sumMetric adds up the series of a node's metric whose labels contain all these texts.
 func sumMetric(t *testing.T, opsURL, name string, labels ...string) (sum int) {
 	t.Helper()
-	response, err := http.Get(opsURL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(metrics(t, opsURL)) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if family, _, _ := strings.Cut(series, "{"); family != name || !containsAll(series, labels) {
 			continue

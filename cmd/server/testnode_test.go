@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +19,8 @@ import (
 // of the listeners for players and for operators, how to stop it, and its log.
 type testNode struct {
 	url, opsURL string
-	stop        func() // stops the node; further calls do nothing; an error of the node fails the test
+	flags       []string // with which a command finds the node and its database
+	stop        func()   // stops the node; further calls do nothing; an error of the node fails the test
 	log         *logBuffer
 }
 
@@ -91,6 +90,13 @@ func startNode(t *testing.T, flags cli.Flags) *testNode {
 	}
 	t.Cleanup(node.stop)
 	node.url, node.opsURL = readAddresses(t, outReader, node.log)
+	node.flags = []string{"--ops-listen=" + strings.TrimPrefix(node.opsURL, "http://"), "--data=" + config.Data}
+	if flags.Database != nil {
+		node.flags = append(node.flags, "--database="+*flags.Database)
+	}
+	if flags.Config != "" {
+		node.flags = append(node.flags, "--config="+flags.Config)
+	}
 	return node
 }
 
@@ -116,26 +122,6 @@ func readAddresses(t *testing.T, out io.Reader, log *logBuffer) (players, operat
 		}
 	}
 	return players, operators
-}
-
-// get reads a JSON answer into v, and returns the status.
-func get(t *testing.T, url string, v any) int {
-	t.Helper()
-	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v != nil && response.StatusCode == http.StatusOK {
-		if err := json.Unmarshal(raw, v); err != nil {
-			t.Fatalf("GET %s: %v: %s", url, err, raw)
-		}
-	}
-	return response.StatusCode
 }
 
 // waitUntil waits until isTrue returns true. After 20 s the test fails. condition is a clause for

@@ -64,7 +64,7 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 	} else {
 		_ = response.Body.Close()
 	}
-	if metrics := node.metrics(t); !strings.Contains(metrics, "laststand_tls_certificate_expiry_timestamp_seconds ") {
+	if !strings.Contains(metrics(t, node.opsURL), "laststand_tls_certificate_expiry_timestamp_seconds ") {
 		t.Error("the metrics do not show when the certificate expires")
 	}
 }

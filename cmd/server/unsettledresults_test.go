@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
@@ -25,19 +23,14 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 	cluster := newTestCluster(t, store.URL, slowDuels("demo"))
 	node := cluster.node(t)
 	guest := newDeviceGuest(t, node.url, device)
-	account := mintTokenWith(t, "player", "user:9", []string{"--data=" + cluster.db.Dir, "--database=" + cluster.db.URL, "--config=" + cluster.config})
+	account := node.token(t, "player", "user:9")
 	linkAccount := func() (int, map[string]any) {
 		return requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/account", guest.Token, map[string]string{"token": account})
 	}
 	if status, p := requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"}); status != http.StatusOK {
 		t.Fatalf("setting the nickname of the account's own player: %d %v", status, p)
 	}
-	options, err := redis.ParseURL(store.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
+	client := redisClient(t, store.URL)
 	const match = "m_waits"
 	hash := fnv.New32a()
 	hash.Write([]byte(match))
@@ -66,12 +59,7 @@ func TestAPlayerWhoIsNotReleasedIsReleasedLater(t *testing.T) {
 	store := testenv.Redis(t)
 	node := newTestCluster(t, store.URL, fastDuelsConfig).node(t)
 	duel := pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
-	options, err := redis.ParseURL(store.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
+	client := redisClient(t, store.URL)
 	lastDuel := "duel:{lobby:demo}:" + duel[0].id
 	if err := errors.Join(client.Del(t.Context(), lastDuel).Err(), client.SAdd(t.Context(), lastDuel, "no string").Err()); err != nil {
 		t.Fatal(err)
@@ -91,15 +79,8 @@ func TestTheDaysCommandConfirmsADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, fastDuelsConfig)})
-	confirm := func(game string) (code int, out, stderr string) {
-		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
-	}
-	if code, out, stderr := confirm("demo"); code != 0 || !strings.Contains(out, "demo: days up to 2026-11-22 may start") {
-		t.Errorf("%d %s %s", code, out, stderr)
-	}
-	if code, _, stderr := confirm("nothing"); code == 0 || stderr == "" {
-		t.Errorf("an unknown game: %d %s", code, stderr)
-	}
+	checkContains(t, node.run(t, 0, "days", "confirm", "--game=demo", "--day=2026-11-22"), "demo: days up to 2026-11-22 may start")
+	node.run(t, 1, "days", "confirm", "--game=nothing", "--day=2026-11-22")
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "laststand.db")+"?mode=ro")
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -126,11 +125,11 @@ func TestVoidQuestionsReachEverything(t *testing.T) {
 		if db.URL != "" {
 			urls = append(urls, startNode(t, flags).url)
 		}
-		host := mintToken(t, flags, "host", "quizmaster")
+		host := node.token(t, "host", "quizmaster")
 		race, arenaID := playVoidedRace(t, urls, host)
 		url := urls[len(urls)-1]
 		voids := url + "/v1/games/demo/arenas/" + arenaID + "/voids"
-		for token, want := range map[string]int{race.clients[0].Token: http.StatusForbidden, mintToken(t, flags, "host", "other"): http.StatusForbidden} {
+		for token, want := range map[string]int{race.clients[0].Token: http.StatusForbidden, node.token(t, "host", "other"): http.StatusForbidden} {
 			if status, problem := requestJSON(t, "POST", voids, token, map[string]int{"question": 1}); status != want {
 				t.Errorf("%d %v, want %d", status, problem, want)
 			}
@@ -146,10 +145,7 @@ func TestVoidQuestionsReachEverything(t *testing.T) {
 
 		run := func(wantOutput string, args ...string) {
 			t.Helper()
-			code, out, stderr := command(append(args, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))...)
-			if code != 0 || !strings.Contains(out, wantOutput) {
-				t.Fatalf("%v ended with %d, want %q: %s%s", args, code, wantOutput, out, stderr)
-			}
+			checkContains(t, node.run(t, 0, append(args, "--game=demo")...), wantOutput)
 		}
 		run("question 3 is void", "matches", "void", "--match="+race.match, "--question=3", "--reason=a wrong picture")
 		race.voided[3] = true

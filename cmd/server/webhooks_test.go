@@ -61,16 +61,14 @@ func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
 			url := redisWithDocumentedKeys(t)
 			flags.Redis, nodes = &url, 2
 		}
-		var urls []string
-		var stops []func()
+		var running []*testNode
 		for range nodes {
-			node := startNode(t, flags)
-			urls, stops = append(urls, node.url), append(stops, node.stop)
+			running = append(running, startNode(t, flags))
 		}
-		checkMatchesSent(t, receiver, playDuels(t, urls[0], 10))
-		checkArenaSent(t, receiver, flags, urls)
-		for _, stop := range stops {
-			stop()
+		checkMatchesSent(t, receiver, playDuels(t, running[0].url, 10))
+		checkArenaSent(t, receiver, running)
+		for _, node := range running {
+			node.stop()
 		}
 		lateFlags := flags
 		lateFlags.Config = configFile(t, webhookConfigText(lateZone, endpoints))
@@ -112,17 +110,17 @@ func findMatchOver(transcripts []*duelTranscript, match string) *protocol.MatchO
 }
 
 // checkArenaSent plays an arena, whose end is an event besides the event of its match.
-func checkArenaSent(t *testing.T, receiver *webhookReceiver, flags cli.Flags, urls []string) {
+func checkArenaSent(t *testing.T, receiver *webhookReceiver, nodes []*testNode) {
 	t.Helper()
-	token := mintToken(t, flags, "host", "quizmaster")
-	created := createArena(t, urls[0], token, protocol.NewArena{
+	token, url := nodes[0].token(t, "host", "quizmaster"), nodes[0].url
+	created := createArena(t, url, token, protocol.NewArena{
 		Mode: "buzzer", Name: "Friday", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2},
 		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
 	})
-	host := joinArena(t, urls[0], player.Guest{ID: "quizmaster", Token: token}, protocol.ArenaJoin{Code: created.Code, As: "host"})
+	host := joinArena(t, url, player.Guest{ID: "quizmaster", Token: token}, protocol.ArenaJoin{Code: created.Code, As: "host"})
 	clients := []*matchClient{host}
-	for i, g := range newGuests(t, urls, 4) {
-		c := joinArena(t, urls[i%len(urls)], g, protocol.ArenaJoin{Code: created.Code})
+	for i, g := range newGuests(t, []string{url}, 4) {
+		c := joinArena(t, nodes[i%len(nodes)].url, g, protocol.ArenaJoin{Code: created.Code})
 		c.key, c.plan = newAnswerKey(t), func(q int) (right, silent bool) { return i == q, false }
 		clients = append(clients, c)
 	}
@@ -189,7 +187,6 @@ func TestRefusedWebhookEventsAreRetriedOrStopped(t *testing.T) {
       {name: gone, url: "%[1]s/gone", secret_file: hook.key, events: [match.settled], allow_private: true}`, receiver.URL)))
 	testenv.WriteBeside(t, cluster.config, "hook.key", testenv.OldWebhookKey)
 	node := cluster.node(t)
-	runCommand := commandRunner(t, node, append(ledgerFlags(cluster.db), "--config="+cluster.config)...)
 	playDuels(t, node.url, 3)
 	for _, event := range receiver.waitForAccepted("busy", webhook.MatchSettled, 3) {
 		if event.tries != 3 {
@@ -197,31 +194,25 @@ func TestRefusedWebhookEventsAreRetriedOrStopped(t *testing.T) {
 		}
 	}
 	waitUntil(t, "the webhook is disabled", func() bool {
-		out, _ := runCommand(0, "webhooks", "list")
-		return strings.Contains(out, "the endpoint answered 410 Gone")
+		return strings.Contains(node.run(t, 0, "webhooks", "list"), "the endpoint answered 410 Gone")
 	})
 	refused := len(receiver.received("gone", ""))
 	playDuels(t, node.url, 2)
 	receiver.waitForAccepted("busy", webhook.MatchSettled, 5)
-	listed, _ := runCommand(0, "tasks", "list", "--topic=webhook/demo/gone")
+	listed := node.run(t, 0, "tasks", "list", "--topic=webhook/demo/gone")
 	deadLetters := strings.Count(listed, "410 Gone") // the events that were enqueued before the endpoint was disabled
 	if dropped := sumMetric(t, node.opsURL, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+deadLetters != 5 || len(receiver.received("gone", "")) != refused {
 		t.Errorf("of 5 events %d were dropped, %d are dead; %d arrived before and %d after\n%s", dropped, deadLetters, refused, len(receiver.received("gone", "")), listed)
 	}
-	_, stderr := runCommand(1, "webhooks", "ping", "--game=demo", "gone")
-	checkContains(t, stderr, "410")
+	checkContains(t, node.run(t, 1, "webhooks", "ping", "--game=demo", "gone"), "410")
 	receiver.respond("gone", nil)
-	out, _ := runCommand(0, "webhooks", "ping", "--game=demo", "gone")
-	checkContains(t, out, "accepted with 204")
-	out, _ = runCommand(0, "webhooks", "enable", "--game=demo", "gone")
-	checkContains(t, out, "gone")
-	runCommand(0, "tasks", "requeue", "--all", "--topic=webhook/demo/gone")
+	checkContains(t, node.run(t, 0, "webhooks", "ping", "--game=demo", "gone"), "accepted with 204")
+	checkContains(t, node.run(t, 0, "webhooks", "enable", "--game=demo", "gone"), "gone")
+	node.run(t, 0, "tasks", "requeue", "--all", "--topic=webhook/demo/gone")
 	receiver.waitForAccepted("gone", webhook.MatchSettled, deadLetters)
-	runCommand(0, "webhooks", "disable", "--game=demo", "--reason=it moves", "gone")
-	out, _ = runCommand(0, "webhooks", "list")
-	checkContains(t, out, "PENDING", "LAST ACCEPTED", "it moves")
-	_, stderr = runCommand(1, "webhooks", "enable", "--game=demo", "other")
-	checkContains(t, stderr, "other")
+	node.run(t, 0, "webhooks", "disable", "--game=demo", "--reason=it moves", "gone")
+	checkContains(t, node.run(t, 0, "webhooks", "list"), "PENDING", "LAST ACCEPTED", "it moves")
+	checkContains(t, node.run(t, 1, "webhooks", "enable", "--game=demo", "other"), "other")
 }
 
 // If a node dies or is suspended for longer than its leases, another node sends its events. A suspended
