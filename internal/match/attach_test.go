@@ -2,11 +2,8 @@ package match
 
 import (
 	"errors"
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"laststand/internal/protocol"
 )
@@ -137,67 +134,6 @@ func TestAttachDeliversPushesThatWaitedForTheRead(t *testing.T) {
 		}
 		c.checkWholeLog(plan, session)
 	})
-}
-
-// Sessions connect and disconnect during pushes. Each gets every frame after
-// its number once, in order.
-func TestAttachDuringPushes(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		n := c.startNode()
-		plan := newPlan("m_1", now()+100, 25)
-		plan.RevealMS = 1
-		c.requireNoError(n.StartDuel(c.Context(), plan))
-		var running sync.WaitGroup
-		for _, player := range []string{ada, bob} {
-			running.Go(func() { c.attachRepeatedly(n, plan, player) })
-			running.Go(func() {
-				for i := range plan.Questions {
-					c.answerOnceOpen(plan, n, player, i)
-				}
-			})
-		}
-		running.Wait()
-		c.checkStepsAppliedOnce()
-	})
-}
-
-// answerOnceOpen answers a question as soon as it is open.
-func (c *cluster) answerOnceOpen(plan *Plan, n *node, player string, question int) {
-	for range 10_000 {
-		if _, err := n.answer(plan, player, question, rightAnswer(&plan.Questions[question])); err == nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	c.Errorf("question %d never opened", question)
-}
-
-// attachRepeatedly attaches one session after the other, each from the last
-// number of the previous one, until the match is over.
-func (c *cluster) attachRepeatedly(n *node, plan *Plan, player string) {
-	lastSeq := int64(0)
-	for isOver := false; !isOver; {
-		isOver = c.store.state(plan.ID).Phase == PhaseOver
-		session := new(frameRecorder)
-		n.Presence.Enter("demo", player, session)
-		request := AttachRequest{Match: plan.ID, Player: player, Session: session, AfterSeq: lastSeq}
-		if err := n.Attach(c.Context(), request); err != nil {
-			c.Error(err)
-			return
-		}
-		time.Sleep(rand.N(30 * time.Millisecond))
-		n.Detach("demo", player, session)
-		for _, seq := range session.seqs(c) {
-			if seq != lastSeq+1 {
-				c.Errorf("%s: number %d after %d", player, seq, lastSeq)
-				return
-			}
-			lastSeq = seq
-		}
-	}
-	if state := c.store.state(plan.ID); lastSeq != state.Seq {
-		c.Errorf("%s has seen %d of %d", player, lastSeq, state.Seq)
-	}
 }
 
 // A client may have seen more than its new node. The client gets no frame

@@ -17,6 +17,7 @@ const (
 	failsBefore           // the call does nothing
 	losesReply            // the call is executed, and its reply is lost
 	unreadableMatch       // the call does nothing: this node cannot read the match
+	runsTwice             // the client library repeats the call, after betweenRuns
 )
 
 // faultOf returns the fault of one method.
@@ -36,6 +37,7 @@ type faultyStore struct {
 	*memoryStore
 	mu           sync.Mutex
 	fault        func(method, match string) fault
+	betweenRuns  func()              // for runsTwice
 	delay        func(method string) // delay of the reply; may be nil
 	reads        []ReadQuery         // reads since recordReads was called first
 	recordsReads bool
@@ -112,6 +114,10 @@ func callStore[T any](store *faultyStore, method, match string, call func() (T, 
 		return zero, &UnreadableError{Reason: ReasonOlderForm, Err: errors.New("form 2")}
 	}
 	result, err := call()
+	if f == runsTwice {
+		store.betweenRuns()
+		result, err = call()
+	}
 	store.delayReply(method)
 	if f == losesReply {
 		return zero, errDown
@@ -176,30 +182,6 @@ func failsStepsAndSearches(method, _ string) fault {
 		return failsBefore
 	}
 	return noFault
-}
-
-// retryingStore runs the first commit twice, as the client library may.
-type retryingStore struct {
-	*memoryStore
-	beforeRetry func()
-}
-
-func (r *retryingStore) Commit(ctx context.Context, attempt Attempt) (Outcome, error) {
-	return retryOnce(r, func() (Outcome, error) { return r.memoryStore.Commit(ctx, attempt) })
-}
-
-func (r *retryingStore) Step(ctx context.Context, step Step) (StepResult, error) {
-	return retryOnce(r, func() (StepResult, error) { return r.memoryStore.Step(ctx, step) })
-}
-
-func retryOnce[T any](r *retryingStore, call func() (T, error)) (T, error) {
-	result, err := call()
-	if r.beforeRetry == nil || err != nil {
-		return result, err
-	}
-	r.beforeRetry()
-	r.beforeRetry = nil
-	return call()
 }
 
 // fakeBus is the bus between nodes. It delivers every message once, immediately. If

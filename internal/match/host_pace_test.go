@@ -98,20 +98,3 @@ func TestAbsentHostLosesPace(t *testing.T) {
 		})
 	}
 }
-
-// A host may have no session at all. After the longest absence of a host the
-// questions open by themselves.
-func TestArenaWithoutHostSessionContinues(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		n := c.startNode()
-		plan := newArena(Buzzer, 1)
-		plan.Arena.HostPaced = true
-		c.createArenaWithPlayers(plan, 2, n)
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		startsAt := c.store.state(plan.ID).StartsAt
-		c.passUntil(plan, PhaseOpen, 0)
-		if waited := now() - startsAt; waited < maxHostAbsenceMS || waited > maxHostAbsenceMS+100 {
-			c.Errorf("waited %d ms", waited)
-		}
-	})
-}

@@ -74,38 +74,6 @@ func TestFailedCompleteStandingsChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTeamResults(t *testing.T) {
-	t.Parallel()
-	plan := newArena(Buzzer, 1, "red", "blue", "green")
-	for name, testCase := range map[string]struct {
-		scores map[string]int64
-		order  []string
-		ranks  []int
-		winner string
-	}{
-		"three different scores": {map[string]int64{"red": 1, "blue": 3, "green": 2}, []string{"blue", "green", "red"}, []int{1, 2, 3}, "blue"},
-		"two teams are best":     {map[string]int64{"red": 3, "green": 3}, []string{"red", "green", "blue"}, []int{1, 1, 3}, ""},
-		"no points":              {nil, []string{"red", "blue", "green"}, []int{1, 1, 1}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			view := View{State: State{Phase: PhaseRevealed, StartedAt: 1}, Teams: map[string]TeamTotals{}}
-			for id, score := range testCase.scores {
-				view.Teams[id] = TeamTotals{Score: score}
-			}
-			result := newResult(plan, view, 9)
-			for i, team := range result.Teams {
-				if team.ID != testCase.order[i] || team.Name != "Team "+team.ID || team.Rank != testCase.ranks[i] {
-					t.Errorf("place %d: %+v", i, team)
-				}
-			}
-			if result.Winner != testCase.winner || result.ArenaID != "a_1" {
-				t.Errorf("%+v", result)
-			}
-		})
-	}
-}
-
 // In a large match only some players are listed, with their ranks among all.
 func TestLargeMatchListsBestPlayers(t *testing.T) {
 	t.Parallel()

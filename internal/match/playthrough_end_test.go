@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -105,15 +106,18 @@ func (p *playthrough) teams() []Team {
 	return p.plan.Arena.Teams
 }
 
+// checkTeams checks that the teams are sorted by score, and equal ones as in the plan.
 func (p *playthrough) checkTeams(result Result) {
-	for i, t := range result.Teams {
-		better := slices.IndexFunc(result.Teams, func(o TeamResult) bool { return o.Score == t.Score })
-		if t.Score != p.oracle.teamScore(t.ID) || t.Rank != better+1 || i > 0 && result.Teams[i-1].Score < t.Score {
-			p.Fatalf("%+v", result.Teams)
-		}
+	want := make([]TeamResult, 0, len(p.teams()))
+	for _, team := range p.teams() {
+		want = append(want, TeamResult{ID: team.ID, Name: team.Name, Score: p.oracle.teamScore(team.ID)})
 	}
-	if len(result.Teams) != len(p.teams()) {
-		p.Fatalf("%+v", result.Teams)
+	slices.SortStableFunc(want, func(a, b TeamResult) int { return cmp.Compare(b.Score, a.Score) })
+	for i := range want {
+		want[i].Rank = 1 + slices.IndexFunc(want, func(better TeamResult) bool { return better.Score == want[i].Score })
+	}
+	if !slices.Equal(result.Teams, want) {
+		p.Fatalf("%+v, want %+v", result.Teams, want)
 	}
 }
 

@@ -61,7 +61,7 @@ func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 		p.createMatch(first, &found)
 		return p
 	}
-	p.plan = newArena(mode, questions, [][]string{nil, {"red", "blue"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
+	p.plan = newArena(mode, questions, [][]string{nil, {"red", "blue", "green"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
 	p.plan.Arena.HostPaced = rapid.Bool().Draw(rt, "host paced")
 	if mode == Race {
 		p.drawScoring(questions)

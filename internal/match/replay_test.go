@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"testing"
-	"time"
 
 	"laststand/internal/protocol"
 )
@@ -95,49 +92,4 @@ func TestTooLargeReplayIsRefused(t *testing.T) {
 			c.Errorf("%v, %d bytes of %d", err, size, len(last))
 		}
 	})
-}
-
-// Sessions request the complete match again and again during pushes, with a
-// slow store. Each gets everything once, in order.
-func TestWholeReplaysDuringPushesAreComplete(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		nodes := []*node{c.startNode(), c.startNode()}
-		plan := newArena(Buzzer, 30)
-		plan.RevealMS, plan.LimitMS = 20, 60
-		c.createArenaWithPlayers(plan, 4, nodes...)
-		for _, n := range nodes {
-			n.store.setFault(func(method, _ string) fault {
-				if method == "Read" {
-					time.Sleep(rand.N(30 * time.Millisecond))
-				}
-				return noFault
-			})
-		}
-		c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
-		var running sync.WaitGroup
-		for i := range 4 {
-			running.Go(func() {
-				for over := false; !over; {
-					over = c.store.state(plan.ID).Phase == PhaseOver
-					c.requestWholeReplay(nodes[rand.N(2)], plan, plan.arenaSeat(i).Player)
-				}
-			})
-		}
-		running.Wait()
-	})
-}
-
-func (c *cluster) requestWholeReplay(n *node, plan *Plan, player string) {
-	session, reader := new(bufferedSession), sessionReader{lastClosed: -1}
-	n.Presence.Enter("demo", player, session)
-	for range 1 + rand.N(3) {
-		session.sync(c, n, plan, player, 0)
-		time.Sleep(rand.N(60 * time.Millisecond))
-	}
-	n.Presence.Leave("demo", player, session)
-	n.Detach("demo", player, session)
-	lastState := c.store.state(plan.ID)
-	if reader.readSession(c.T, session); lastState.Phase == PhaseOver && reader.lastSeq != lastState.Seq && reader.lastSeq < lastState.Seq-3 {
-		c.Errorf("%s has seen %d of %d", player, reader.lastSeq, lastState.Seq)
-	}
 }

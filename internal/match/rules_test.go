@@ -71,45 +71,6 @@ func TestJudgeAnswerSupportsEveryKind(t *testing.T) {
 	}
 }
 
-func TestDuelResult(t *testing.T) {
-	t.Parallel()
-	for name, testCase := range map[string]struct {
-		ada, bob Totals
-		leaver   string
-		ranks    map[string]int
-		winner   string
-	}{
-		"higher score":             {ada: Totals{Score: 300, SavedMS: 1}, bob: Totals{Score: 299, SavedMS: 9000}, ranks: map[string]int{ada: 1, bob: 2}, winner: ada},
-		"higher score, other seat": {ada: Totals{Score: 1}, bob: Totals{Score: 2}, ranks: map[string]int{ada: 2, bob: 1}, winner: bob},
-		"less time":                {ada: Totals{Score: 300, SavedMS: 700}, bob: Totals{Score: 300, SavedMS: 701}, ranks: map[string]int{ada: 2, bob: 1}, winner: bob},
-		"draw":                     {ada: Totals{Score: 300, SavedMS: 700}, bob: Totals{Score: 300, SavedMS: 700}, ranks: map[string]int{ada: 1, bob: 1}},
-		"nobody right":             {ranks: map[string]int{ada: 1, bob: 1}},
-		"the leader leaves":        {ada: Totals{Score: 900, SavedMS: 5}, leaver: ada, ranks: map[string]int{ada: 2, bob: 1}, winner: bob},
-		"equals, one leaves":       {leaver: bob, ranks: map[string]int{ada: 1, bob: 2}, winner: ada},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			plan := newPlan("m_1", 0, 5)
-			state := State{StartedAt: 7}
-			if testCase.leaver != "" {
-				state.EndReason, state.Leaver = ReasonForfeit, testCase.leaver
-			}
-			result := duelResult(plan, state, map[string]Totals{ada: testCase.ada, bob: testCase.bob}, 99)
-			if result.Winner != testCase.winner || result.Questions != 5 || result.OverAt != 99 || result.StartedAt != 7 || result.Game != "demo" || !result.CountsForLeaderboards {
-				t.Errorf("%+v", result)
-			}
-			if want := map[bool]Reason{true: ReasonForfeit, false: ReasonFinished}[testCase.leaver != ""]; result.Reason != want {
-				t.Errorf("reason %s, want %s", result.Reason, want)
-			}
-			for i, standing := range result.Standings {
-				if standing.Rank != testCase.ranks[standing.Player] || i > 0 && standing.Rank < result.Standings[i-1].Rank {
-					t.Errorf("%s has rank %d at place %d", standing.Player, standing.Rank, i)
-				}
-			}
-		})
-	}
-}
-
 // duelResult returns the result of a duel that ends after its last question.
 func duelResult(plan *Plan, state State, totals map[string]Totals, now int64) *Result {
 	state.Phase, state.Question = PhaseRevealed, len(plan.Questions)-1

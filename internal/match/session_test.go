@@ -1,7 +1,6 @@
 package match
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -53,16 +52,20 @@ func (s *bufferedSession) CanAttach(string) bool { return true }
 
 func (s *bufferedSession) DuelChanged(bool) {}
 
-// sync requests the match from a number on, like match.sync.
-func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, after int64) {
+// attach requests the match from a number on, like match.sync if it asks for the state.
+func (s *bufferedSession) attach(c *cluster, n *node, request AttachRequest, wantsState bool) {
 	s.mu.Lock()
 	s.handlingRequest = true
 	s.mu.Unlock()
-	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: s, AfterSeq: after, OnState: func(protocol.MatchState) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.written = append(s.written, protocol.EncodePush(protocol.TypeMatchState, protocol.Empty{}))
-	}})
+	request.Session = s
+	if wantsState {
+		request.OnState = func(protocol.MatchState) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.written = append(s.written, protocol.EncodePush(protocol.TypeMatchState, protocol.Empty{}))
+		}
+	}
+	err := n.Attach(c.Context(), request)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.heldFrames {
@@ -70,7 +73,7 @@ func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, a
 	}
 	s.handlingRequest, s.heldFrames = false, nil
 	if err != nil {
-		c.Errorf("%s: %v", player, err)
+		c.Errorf("%s: %v", request.Player, err)
 	}
 }
 
@@ -106,17 +109,24 @@ func (r *sessionReader) readSession(t *testing.T, session *bufferedSession) {
 	}
 }
 
-// Sessions of a large match request the state again and again or reconnect at
-// another node, during pushes and with a slow store. No session loses a frame
-// or gets one twice.
+// Sessions request the state again and again or reconnect at another node, during
+// pushes and with a slow store, from the last number or from the start. No session loses
+// a frame or gets one twice.
 func TestSyncDuringPushesLosesNoFrame(t *testing.T) {
 	t.Parallel()
-	for _, players := range []int{4, 52} {
-		runNamedInCluster(t, fmt.Sprint(players), func(c *cluster) {
+	for name, testCase := range map[string]struct {
+		players   int
+		fromStart bool
+	}{
+		"a small match":                 {players: 4},
+		"a large match":                 {players: 52},
+		"a small match, from its start": {players: 4, fromStart: true},
+	} {
+		runNamedInCluster(t, name, func(c *cluster) {
 			nodes := []*node{c.startNode(), c.startNode()}
 			plan := newArena(Buzzer, 30)
 			plan.RevealMS, plan.LimitMS = 20, 60
-			c.createArenaWithPlayers(plan, players, nodes...)
+			c.createArenaWithPlayers(plan, testCase.players, nodes...)
 			for _, n := range nodes {
 				delayRead := func(method string) {
 					if method == "Read" {
@@ -133,7 +143,7 @@ func TestSyncDuringPushesLosesNoFrame(t *testing.T) {
 			time.Sleep(2900 * time.Millisecond)
 			var running sync.WaitGroup
 			for i := range 4 {
-				running.Go(func() { c.moveBetweenNodesUntilOver(nodes, plan, plan.arenaSeat(i).Player) })
+				running.Go(func() { c.moveBetweenNodesUntilOver(nodes, plan, plan.arenaSeat(i).Player, testCase.fromStart) })
 			}
 			running.Wait()
 			c.checkStepsAppliedOnce()
@@ -142,15 +152,18 @@ func TestSyncDuringPushesLosesNoFrame(t *testing.T) {
 }
 
 // moveBetweenNodesUntilOver lets a player's sessions sync and move until the match is
-// over.
-func (c *cluster) moveBetweenNodesUntilOver(nodes []*node, plan *Plan, player string) {
+// over. Sometimes a new session does not ask for the state.
+func (c *cluster) moveBetweenNodesUntilOver(nodes []*node, plan *Plan, player string, fromStart bool) {
 	reader, over := sessionReader{lastClosed: -1}, false
 	for round := 0; !over; round++ {
 		over = c.store.state(plan.ID).Phase == PhaseOver
 		n, s := nodes[round%len(nodes)], new(bufferedSession)
 		n.Presence.Enter("demo", player, s)
-		for range 1 + rand.N(3) {
-			s.sync(c, n, plan, player, reader.lastSeq)
+		if fromStart {
+			reader = sessionReader{lastClosed: -1}
+		}
+		for i := range 1 + rand.N(3) {
+			s.attach(c, n, AttachRequest{Match: plan.ID, Player: player, AfterSeq: reader.lastSeq}, i > 0 || rand.N(2) == 0)
 			time.Sleep(rand.N(60 * time.Millisecond))
 		}
 		n.Presence.Leave("demo", player, s)

@@ -111,13 +111,15 @@ func TestRepeatedAnswerKeepsPushNumbers(t *testing.T) {
 			if !testCase.knowsAnswers {
 				n.findLocalMatch(plan.ID).duel = duelAnswers{}
 			}
-			retrying := &retryingStore{memoryStore: c.store}
-			n.Answers, n.Matches = retrying, retrying
-			retrying.beforeRetry = func() {
+			n.store.betweenRuns = func() {
+				n.store.setFault(nil)
 				if testCase.otherCommits {
 					c.commitElsewhere(plan, bob, 0)
 				}
 			}
+			n.store.setFault(func(method, _ string) fault {
+				return map[bool]fault{true: runsTwice}[method == "Commit" || method == "Step"]
+			})
 			n.answerRight(plan, ada, 0)
 			if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); (err != nil) != testCase.otherCommits {
 				c.Errorf("the other player's answer: %v", err)

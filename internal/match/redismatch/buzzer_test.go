@@ -2,6 +2,7 @@ package redismatch
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,5 +189,23 @@ func TestQuestionIsDueAfterAllWrongAnswers(t *testing.T) {
 		if view := m.read(); view.Alive != 2 || view.Answered != 2 || m.indexedDueAt() != last.Record.ArrivedAt {
 			m.Errorf("%+v, due at %d", view.State, m.indexedDueAt())
 		}
+	})
+}
+
+// A player leaves while the player's own right answer tries to be first.
+func TestPlayerLeavesDuringOwnFirstAnswer(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
+		open := m.startArena("p_ada", "p_bob")
+		attempt := m.firstAttempt(open, "p_ada", 10)
+		var running sync.WaitGroup
+		var outcome match.Outcome
+		running.Go(func() { outcome, _ = m.CommitIfFirst(m.Context(), attempt) })
+		running.Go(func() { _, _ = m.RemovePlace(m.Context(), m.plan.ID, "p_ada", 0) })
+		running.Wait()
+		view := m.read()
+		if first := outcome.Verdict == match.VerdictAccepted; first != (view.First != nil) || !first && outcome.Verdict != match.VerdictGone || view.LeftSeats != 1 {
+			m.Errorf("%+v, %+v", outcome, view.State)
+		}
+		m.removePlace("p_ada", arena.VerdictLeft)
 	})
 }

@@ -143,6 +143,9 @@ func TestRacesForQuestionAreLinearizable(t *testing.T) {
 			}
 			open = m.openNextQuestion()
 		}
+		if view := m.read(); view.Teams["red"].Score != int64(won) || len(view.Firsts) != won {
+			m.Errorf("%d questions were won: %v, %v", won, view.Teams, view.Firsts)
+		}
 		m.checkLog()
 		m.Logf("%d of %d questions were won; %d losses, %d failed operations", won, rounds, countLosses(nodes), failed)
 	})

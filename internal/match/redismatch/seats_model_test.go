@@ -121,7 +121,7 @@ func TestLobbyAgreesWithModel(t *testing.T) {
 				},
 				"": func(rt *rapid.T) {
 					view := m.read()
-					if view.Players != int64(len(model.teams)) || len(view.Seats) != len(model.teams) || view.Locked != model.locked ||
+					if view.Players != int64(len(model.teams)) || view.LeftSeats != 0 || len(view.Seats) != len(model.teams) || view.Locked != model.locked ||
 						view.Teams["red"].Players != int64(model.countTeam("red")) || view.Teams["blue"].Players != int64(model.countTeam("blue")) {
 						rt.Fatalf("%+v, want %+v", view, model)
 					}

@@ -65,29 +65,6 @@ func TestStepComparesPhaseAndQuestion(t *testing.T) {
 	})
 }
 
-func TestRepeatedStepChangesNothing(t *testing.T) {
-	runOnEachRedis(t, func(m *testMatch) {
-		step := m.step(m.read().State, match.PhaseOpen, 0)
-		first, err := m.Step(m.Context(), step)
-		if err != nil {
-			m.Fatal(err)
-		}
-		open := m.read().State
-		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted) // raises the number
-		before := m.read()
-		repeated, err := m.Step(m.Context(), step)
-		if err != nil || repeated.FirstSeq != first.FirstSeq || repeated.Version != first.Version || !repeated.Applied {
-			m.Errorf("%+v, %v, at first %+v", repeated, err, first)
-		}
-		if after := m.read(); !reflect.DeepEqual(after, before) {
-			m.Errorf("%+v became %+v", before, after)
-		}
-		m.applyStep(match.PhaseSealed, 0)
-		m.checkNotApplied(step)
-		m.checkLog()
-	})
-}
-
 // A match that is over leaves a result, which waits until it is settled, even
 // after the match has expired.
 func TestResultIsPendingUntilSettled(t *testing.T) {
@@ -172,26 +149,6 @@ func (m *testMatch) deleteMatchKeys() {
 	for _, key := range append(m.keys.resultKeys(m.plan.Mode), m.keys.playKeys(m.plan.Mode)...) {
 		m.must(m.client.Del(m.Context(), key).Err())
 	}
-}
-
-// Scripts are loaded again if a server has lost them.
-func TestScriptsAreReloadedAfterFlush(t *testing.T) {
-	runOnEachRedis(t, func(m *testMatch) {
-		flush := func(ctx context.Context, client redis.Cmdable) error { return client.ScriptFlush(ctx).Err() }
-		for _, operation := range []func(){
-			func() { m.applyStep(match.PhaseOpen, 0) },
-			func() { m.commit(m.attempt(m.read().State, "p_ada", 10), match.VerdictAccepted) },
-			func() { m.applyStep(match.PhaseSealed, 0) },
-			func() { m.applyStep(match.PhaseOver, 0) },
-			func() { _ = m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}) },
-		} {
-			m.runOnEachMaster(flush)
-			operation()
-		}
-		if view := m.read(); view.Phase != match.PhaseSettled {
-			m.Errorf("%+v", view.State)
-		}
-	})
 }
 
 // runOnEachMaster runs a command on all servers that hold keys.
