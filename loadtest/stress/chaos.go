@@ -81,7 +81,7 @@ func (c *Chaos) Play(ctx context.Context) (out *Report, err error) {
 	from := r.stats.Span()
 	var events errgroup.Group
 	events.Go(func() error { return schedule(ctx, r.faults(c), c.Nodes-1) }) // one node has no fault at any time
-	events.Go(func() error { return schedule(ctx, r.spread(c.For, c.redisChanges()), 1) })
+	events.Go(func() error { return schedule(ctx, r.spread(c.For, r.redisChanges(c)), 1) })
 	events.Go(func() error { return schedule(ctx, r.spread(c.For, r.replacements(c.Next)), 1) })
 	events.Go(func() error { return testenv.Pause(ctx, c.For) })
 	testenv.MustDo(events.Wait())

@@ -123,6 +123,14 @@ func (r *run) restartAfter(ctx context.Context, node int, wait time.Duration) er
 	if err := testenv.Pause(ctx, wait); err != nil {
 		return err
 	}
+	return r.restart(node)
+}
+
+// restart starts a node again, but not during a failover: a node does not start without all masters
+// of Redis.
+func (r *run) restart(node int) error {
+	r.failover.RLock()
+	defer r.failover.RUnlock()
 	return r.Restart(node)
 }
 
@@ -136,7 +144,7 @@ func (r *run) replacements(next string) (all []event) {
 				r.checkReadable(ctx)
 				r.retire(i)
 				r.All[i].UseBinary(with.binary)
-				return r.Restart(i)
+				return r.restart(i)
 			}})
 		}
 	}
@@ -186,7 +194,7 @@ func (c *Chaos) startRedisCluster() error {
 }
 
 // redisChanges returns the changes of the Redis cluster in random order.
-func (c *Chaos) redisChanges() (all []event) {
+func (r *run) redisChanges(c *Chaos) (all []event) {
 	dice := rand.New(rand.NewPCG(c.Seed, 200)) //nolint:gosec // a seed must repeat its choices
 	redis := c.RedisCluster
 	for range c.SlotMoves {
@@ -206,7 +214,11 @@ func (c *Chaos) redisChanges() (all []event) {
 	}
 	for range c.Failovers {
 		master := dice.IntN(redisMasters)
-		all = append(all, event{name: fmt.Sprintf("kill Redis master %d", master+1), apply: func(ctx context.Context) error { return redis.Failover(ctx, master) }})
+		all = append(all, event{name: fmt.Sprintf("kill Redis master %d", master+1), apply: func(ctx context.Context) error {
+			r.failover.Lock() // when the nodes that start have started
+			defer r.failover.Unlock()
+			return redis.Failover(ctx, master)
+		}})
 	}
 	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all

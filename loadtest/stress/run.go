@@ -35,6 +35,8 @@ type run struct {
 	group   *players.Group
 	rejoins bool // at the end, the players of duels enter the queue once more
 
+	failover sync.RWMutex // locked while a master of Redis is replaced; read-locked while a node starts
+
 	compared int // players whose stored sums finish has compared
 
 	life        context.Context
