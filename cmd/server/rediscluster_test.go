@@ -19,7 +19,7 @@ func TestTheRedisClusterChangesUnderPlay(t *testing.T) {
 	report, err := (&stress.Chaos{
 		ClusterConfig: clusterOfTest(t, nodes.URL, testenv.Postgres(t).URL), Nodes: 2,
 		Players: 40, Arenas: 6, For: 30 * time.Second, Seed: uint64(time.Now().UnixNano()),
-		RedisChanges: stress.RedisChanges{SlotMoves: 2, NewShards: 1, Failovers: 1, RedisCluster: &nodes},
+		RedisChanges: stress.RedisChanges{SlotMoves: 2, NewShards: 1, Failovers: 1, RedisCluster: nodes},
 	}).Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestAQuestionGetsItsTimeBackAfterItsSlotMoved(t *testing.T) {
 
 // startMove starts to move the slot of a match to another master, and moves one key of it. The
 // returned function moves the rest.
-func startMove(t *testing.T, cluster testenv.ClusterNodes, match string) (finish func()) {
+func startMove(t *testing.T, cluster *testenv.ClusterNodes, match string) (finish func()) {
 	t.Helper()
 	for i, source := range cluster.Masters {
 		keys := redisCommand(t, source, "KEYS", "m:*:"+match).([]any)

@@ -20,17 +20,14 @@ import (
 func Cluster(t testing.TB) string {
 	t.Helper()
 	require(t, "redis-server")
-	url, err := sharedCluster()
+	nodes, err := sharedCluster()
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
-	return url
+	return nodes.URL
 }
 
-var sharedCluster = sync.OnceValues(func() (string, error) {
-	nodes, err := startCluster(2, 0)
-	return nodes.URL, err
-})
+var sharedCluster = sync.OnceValues(func() (*ClusterNodes, error) { return startCluster(2, 0) })
 
 // ClusterNodes are the servers of a cluster.
 type ClusterNodes struct {
@@ -43,10 +40,10 @@ type ClusterNodes struct {
 // notice a dead node within about two seconds. With three or more masters, the replica of a
 // dead master then takes over. It skips the test if redis-server is not installed and not
 // required.
-func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
+func StartCluster(t testing.TB, masters, replicas int) *ClusterNodes {
 	t.Helper()
 	require(t, "redis-server")
-	nodes, err := StartClusterUntilExit(masters, replicas)
+	nodes, err := startCluster(masters, replicas, takeOverEarly...)
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
@@ -56,18 +53,12 @@ func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	return nodes
 }
 
-// StartClusterUntilExit starts a Redis cluster for a program without a test. It ends with this
-// process. See StartCluster.
-func StartClusterUntilExit(masters, replicas int) (ClusterNodes, error) {
-	return startCluster(masters, replicas, takeOverEarly...)
-}
-
 // takeOverEarly are arguments of nodes whose replicas take over about two seconds after the death of
 // a master.
 var takeOverEarly = []string{"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0"}
 
 // startCluster starts the servers of a cluster, and waits until the cluster is complete.
-func startCluster(masters, replicas int, extraArgs ...string) (nodes ClusterNodes, err error) {
+func startCluster(masters, replicas int, extraArgs ...string) (nodes *ClusterNodes, err error) {
 	defer Recover(&err)
 	var servers []*Server
 	var addrs []string
@@ -75,7 +66,7 @@ func startCluster(masters, replicas int, extraArgs ...string) (nodes ClusterNode
 		server := Must(startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...))
 		servers, addrs = append(servers, server), append(addrs, server.Addr)
 	}
-	nodes = ClusterNodes{URL: "redis://" + strings.Join(addrs[:masters], ","), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
+	nodes = &ClusterNodes{URL: "redis://" + strings.Join(addrs[:masters], ","), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
 	nodes.join(ctx, servers)
@@ -146,9 +137,9 @@ func (n *ClusterNodes) Failover(ctx context.Context, i int) (err error) {
 	master, replica := n.Masters[i], n.Replicas[i]
 	n.awaitAgreement(ctx) // else the replica may not know the latest slots of its master
 	MustDo(awaitReplication(ctx, replica, master))
-	MustDo(master.child.stop(syscall.SIGKILL))
+	MustDo(master.stop(syscall.SIGKILL))
 	MustDo(replica.awaitInfo(ctx, "INFO replication", "role:master"))
-	MustDo(master.child.start())
+	MustDo(master.start())
 	n.Masters[i], n.Replicas[i] = replica, master
 	return awaitReplication(ctx, master, replica)
 }
@@ -168,9 +159,6 @@ func (n *ClusterNodes) awaitAgreement(ctx context.Context) {
 
 // redisCLI runs redis-cli, which Debian installs with redis-server.
 func redisCLI(ctx context.Context, args ...string) error {
-	out, err := exec.CommandContext(ctx, "redis-cli", args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("redis-cli %s: %w: %s", strings.Join(args, " "), err, out[max(0, len(out)-1000):])
-	}
-	return nil
+	_, err := Output(exec.CommandContext(ctx, "redis-cli", args...))
+	return err
 }

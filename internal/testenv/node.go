@@ -24,9 +24,11 @@ import (
 type NodeOptions struct {
 	Binary   string        // of the server; see BuildServer
 	Env      []string      // added to the environment of this process
-	Redis    string        // URL; "": the node embeds one
-	Database string        // URL of a PostgreSQL; "": SQLite in the folder of the node
+	Redis    string        // URL, or a word for StartNodes; "": the node embeds one
+	Database string        // URL of a PostgreSQL, or a word for StartNodes; "": SQLite in the folder of the node
 	Drain    time.Duration // how long the node continues after the request to stop
+
+	RedisReplicas int // of a Redis cluster that StartNodes starts
 
 	Proxy    string // one of Proxies, in front of the nodes of StartNodes; "": none
 	keepPort bool   // listen for players on the same port after a restart, for a proxy
@@ -49,10 +51,10 @@ type Node struct {
 	OpsURL string // for operations
 	Dir    string
 
+	process
 	options  NodeOptions
 	flags    []string // that name the configuration and the stores
-	child    child
-	logStart int // size of the log when the process started
+	logStart int      // size of the log when the process started
 
 	adminMu sync.Mutex
 	admin   string // see AdminToken
@@ -72,11 +74,8 @@ func BuildServer(ctx context.Context, given string, tags ...string) (binary stri
 		return "", err
 	}
 	binary = filepath.Join(dir, strings.Join(append([]string{"server"}, tags...), "-"))
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary, "laststand/cmd/server").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w: %s", err, out)
-	}
-	return binary, nil
+	_, err = Output(exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary, "laststand/cmd/server"))
+	return binary, err
 }
 
 // StartNode starts a node on free loopback ports and waits until it listens.
@@ -94,7 +93,7 @@ func StartNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if o.keepPort {
 		port = Must(FreePort())
 	}
-	n.child = child{
+	n.process = process{
 		path: o.Binary, env: o.Env, log: filepath.Join(n.Dir, "log"), timeout: nodeTimeout, ready: n.readAddresses,
 		args: append([]string{"--listen", fmt.Sprintf("127.0.0.1:%d", port), "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
 	}
@@ -148,12 +147,8 @@ func (n *Node) importBank(ctx context.Context) {
 func (n *Node) command(ctx context.Context, arguments ...string) string {
 	cmd := exec.CommandContext(ctx, n.options.Binary, arguments...)
 	cmd.Env = append(os.Environ(), n.options.Env...)
-	var text strings.Builder
-	cmd.Stderr = &text
 	defer Must(cmd.StdinPipe()).Close() // some programs end when their input ends
-	out, err := cmd.Output()
-	FailIf(err != nil, "server %s: %w: %s", arguments[0], err, text.String())
-	return strings.TrimSpace(string(out))
+	return Must(Output(cmd))
 }
 
 // addressLine is how a node prints an address.
@@ -177,36 +172,21 @@ func (n *Node) Restart() error {
 		return err
 	}
 	n.logStart = len(n.Log())
-	return n.child.start()
+	return n.start()
 }
 
 // UseBinary makes the next Restart start another program.
-func (n *Node) UseBinary(binary string) { n.child.path = binary }
+func (n *Node) UseBinary(binary string) { n.path = binary }
 
 // Stop asks the node to stop, waits for its end and returns its exit code. After Stop or
 // Kill it does nothing.
 func (n *Node) Stop() (exitCode int, err error) {
-	err = n.child.stop(syscall.SIGTERM)
-	return n.child.exitCode, err
+	err = n.stop(syscall.SIGTERM)
+	return n.exitCode, err
 }
 
 // Kill ends the node as a power failure does.
-func (n *Node) Kill() error { return n.child.stop(syscall.SIGKILL) }
-
-// Signal sends a signal to the running node.
-func (n *Node) Signal(sig syscall.Signal) error { return n.child.signal(sig) }
-
-// Ended returns a channel that is closed when the process has ended.
-func (n *Node) Ended() <-chan struct{} { return n.child.done }
-
-// PID returns the id of the running process.
-func (n *Node) PID() int { return n.child.pid() }
-
-// Log returns everything that the node has logged and printed.
-func (n *Node) Log() string {
-	text, _ := os.ReadFile(n.child.log) // a missing file is an empty log
-	return string(text)
-}
+func (n *Node) Kill() error { return n.stop(syscall.SIGKILL) }
 
 // StartFloor starts this program again with some arguments, as a server to compare nodes with.
 // The new process must call ServeFloor.
@@ -214,7 +194,7 @@ func StartFloor(arguments ...string) (n *Node, err error) {
 	defer Recover(&err)
 	self := Must(os.Executable())
 	n = &Node{Dir: Must(newServerDir("floor", self)), admin: "nobody"} // ServeFloor checks no token
-	n.child = child{path: self, args: arguments, log: filepath.Join(n.Dir, "log"), ready: n.readAddresses}
+	n.process = process{path: self, args: arguments, log: filepath.Join(n.Dir, "log"), ready: n.readAddresses}
 	onExit(n.Kill)
 	return n, n.Restart()
 }

@@ -12,22 +12,23 @@ import (
 // ends with this process. It is safe for concurrent use.
 type Nodes struct {
 	All      []*Node
-	Masters  []*Server // of a Redis that it started
-	Postgres *Server   // that it started; nil: none
+	Masters  []*Server     // of a Redis that it started
+	Cluster  *ClusterNodes // that it started; nil: none
+	Postgres *Server       // that it started; nil: none
 
 	proxy *Server // nil: none
 	mu    sync.Mutex
 	urls  []string // for players; a node that is down has its last one
 }
 
-// StartNodes starts the stores that the options name by a word; see StartStores. Then it starts
-// nodes, one after another, because the first one creates the tables, and the proxy, if there is
+// StartNodes starts the stores that the options name by a word. The words are "redis" (a
+// redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
+// PostgreSQL with fsync) for Database. Then it starts nodes, one after another, because the first one creates the tables, and the proxy, if there is
 // one. Only the first node imports the bank. A floor takes the place of all nodes.
 func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err error) {
 	defer Recover(&err)
 	s = new(Nodes)
-	s.Masters, s.Postgres, err = o.StartStores()
-	MustDo(err)
+	s.startStores(&o)
 	if o.Proxy != "" {
 		MustDo(o.behindProxy())
 	}
@@ -87,26 +88,21 @@ func (s *Nodes) Stop() (err error) {
 	return err
 }
 
-// StartStores starts the stores that the options name by a word instead of a URL, for a
-// program without a test. Then it replaces each word by the URL. The words are "redis" (a
-// redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
-// PostgreSQL with fsync) for Database. It returns the servers that it has started.
-func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err error) {
-	defer Recover(&err)
+// startStores starts the stores, and replaces the words by their URLs. It fails by Must.
+func (s *Nodes) startStores(o *NodeOptions) {
 	switch o.Redis {
 	case "redis":
-		redis = []*Server{Must(startRedis())}
-		o.Redis = redis[0].URL
+		s.Masters = []*Server{Must(startRedis())}
+		o.Redis = s.Masters[0].URL
 	case "cluster":
-		nodes := Must(StartClusterUntilExit(3, 0))
-		redis, o.Redis = nodes.Masters, nodes.URL
+		s.Cluster = Must(startCluster(3, o.RedisReplicas, takeOverEarly...))
+		s.Masters, o.Redis = s.Cluster.Masters, s.Cluster.URL
 	}
 	if o.Database == "postgres" {
-		postgres = Must(startPostgres("-c", "shared_buffers=128MB", "-c", "max_connections=400"))
-		o.Database = postgres.URL
-		raisePriority(append(slices.Clip(redis), postgres))
+		s.Postgres = Must(startPostgres("-c", "shared_buffers=128MB", "-c", "max_connections=400"))
+		o.Database = s.Postgres.URL
+		raisePriority(append(slices.Clip(s.Masters), s.Postgres))
 	}
-	return redis, postgres, nil
 }
 
 // storePriority is the nice value of the stores of several nodes.

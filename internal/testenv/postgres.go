@@ -100,15 +100,14 @@ func (d dataDir) run(program string, args ...string) {
 	cmd := exec.Command(filepath.Join(d.bin, program), args...)
 	cmd.Dir = d.path
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.owner}
-	out, err := cmd.CombinedOutput()
-	FailIf(err != nil, "%s: %w: %s", program, err, out)
+	Must(Output(cmd))
 }
 
 // start starts a server with the data directory.
 func (d dataDir) start(settings ...string) (*Server, error) {
 	return startOnFreePort(func(s *Server, port int) error {
 		s.URL = postgresURL(s.Addr, "postgres")
-		s.child = child{
+		s.process = process{
 			path: filepath.Join(d.bin, "postgres"),
 			args: append([]string{
 				"-D", d.path, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "", "-c", "shared_buffers=32MB", "-c", "max_connections=200",

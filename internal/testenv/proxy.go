@@ -74,7 +74,7 @@ func startProxy(proxy string, nodes []*Node) (server *Server, err error) {
 			return err
 		}
 		config := filepath.Join(dir, proxy)
-		s.child = child{
+		s.process = process{
 			path: path, args: proxyArgs(program, dir, config), env: []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir},
 			log: filepath.Join(dir, "log"), ready: func(ctx context.Context, _ int) error { return CheckReady(ctx, s.URL) },
 		}

@@ -75,7 +75,7 @@ func startRedis(extraArgs ...string) (*Server, error) {
 			s.clusterPort, err = FreePort()
 			args = append(args, "--cluster-port", strconv.Itoa(s.clusterPort))
 		}
-		s.child = child{path: programPath("redis-server"), args: args, log: filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)), ready: s.redisReady}
+		s.process = process{path: programPath("redis-server"), args: args, log: filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)), ready: s.redisReady}
 		return err
 	})
 }
@@ -89,7 +89,7 @@ func startSentinel(master *Server, config string) (*Server, error) {
 	return startOnFreePort(func(s *Server, port int) error {
 		text := strings.NewReplacer("redis-1 6379", masterAddr, "port 26379", "port "+strconv.Itoa(port), "dir /data", "dir "+dir).Replace(config)
 		file := filepath.Join(dir, "sentinel.conf")
-		s.child = child{
+		s.process = process{
 			path: programPath("redis-server"), args: []string{file, "--sentinel", "--bind", "127.0.0.1"}, log: filepath.Join(dir, "sentinel.log"), ready: s.redisReady,
 		}
 		return os.WriteFile(file, []byte(text), 0o666)

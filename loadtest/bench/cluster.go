@@ -90,7 +90,7 @@ func choose(all []part, names []string) (chosen []part, err error) {
 // clusterOptions say which nodes and stores to start.
 type clusterOptions struct {
 	nodes int
-	node  testenv.NodeOptions // of each node; for Redis and Database see StartStores
+	node  testenv.NodeOptions // of each node; see StartNodes
 }
 
 // cluster is nodes, or a floor in their place, and connections to the stores that they share.

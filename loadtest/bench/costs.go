@@ -167,7 +167,7 @@ func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answer
 		{"-sample_index=cpu", "-unit=us", filepath.Join(n.Dir, "cpu")}, {"-sample_index=alloc_objects", "-base=" + before, after},
 		{"-sample_index=alloc_space", "-unit=B", "-base=" + before, after},
 	} {
-		out := output(ctx, append([]string{"tool", "pprof", "-traces"}, arguments...)...)
+		out := testenv.Must(testenv.Output(exec.CommandContext(ctx, "go", append([]string{"tool", "pprof", "-traces"}, arguments...)...)))
 		for _, sample := range strings.Split(out, "-----------+-------------------------------------------------------\n")[1:] {
 			if strings.HasPrefix(strings.TrimSpace(sample), "bytes:") { // the size of each allocation
 				_, sample, _ = strings.Cut(sample, "\n")
@@ -185,17 +185,10 @@ func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answer
 	t.Add("all", all...)
 }
 
-// output runs the program go, and returns what it prints.
-func output(ctx context.Context, arguments ...string) string {
-	out, err := exec.CommandContext(ctx, "go", arguments...).Output()
-	testenv.FailIf(err != nil, "go %s: %w", strings.Join(arguments, " "), err)
-	return string(out)
-}
-
 // scriptNames returns the names of the scripts of this tree by their hashes. A script can
 // consist of two files of a folder; then the second gives the name.
 func scriptNames(ctx context.Context) map[string]string {
-	root := strings.TrimSpace(output(ctx, "list", "-m", "-f", "{{.Dir}}"))
+	root := testenv.Must(testenv.Output(exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}")))
 	names, earlier := make(map[string]string), make(map[string][][]byte) // earlier files by folder
 	testenv.MustDo(filepath.WalkDir(filepath.Join(root, "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".lua" {

@@ -73,7 +73,7 @@ func (o *Duels) parts(r *players.Report) []part {
 	}
 }
 
-// newDuelCluster returns a node for duels on a Redis (see StartStores), with a pause after each
+// newDuelCluster returns a node for duels on a Redis (see StartNodes), with a pause after each
 // question.
 func newDuelCluster(redis string, pause time.Duration) clusterOptions {
 	game := fmt.Sprintf("{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", pause.Milliseconds())

@@ -54,8 +54,8 @@ func (b *Restore) Run(ctx context.Context) {
 	b.Server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.Server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
 	defer func() { testenv.MustDo(os.RemoveAll(b.dir)) }()
 	b.stores = testenv.NodeOptions{Binary: b.Server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
-	_, _, err := b.stores.StartStores()
-	testenv.MustDo(err)
+	started := testenv.Must(testenv.StartNodes(ctx, 0, b.stores))
+	b.stores.Redis, b.stores.Database = started.Masters[0].URL, started.Postgres.URL
 	b.fill(ctx)
 	b.measure(ctx)
 }
@@ -82,12 +82,12 @@ func (b *Restore) measure(ctx context.Context) {
 		{"PostgreSQL", []string{"backup", b.path("postgres.backup"), "--database=" + b.stores.Database}},
 		{"SQLite", []string{"restore", b.path("postgres.backup"), "--data=" + b.path("second")}},
 	} {
-		fmt.Printf("%-10s %s", step.name, b.command(ctx, step.args...))
+		fmt.Printf("%-10s %s\n", step.name, b.command(ctx, step.args...))
 	}
 	began, node := time.Now(), testenv.Must(testenv.StartNode(ctx, b.stores))
 	testenv.MustDo(testenv.Poll(ctx, 100*time.Millisecond, func() error { return testenv.CheckReady(ctx, node.URL) })) // until it has its leaderboards
 	fmt.Printf("PostgreSQL ready with leaderboards after %v\n", time.Since(began).Round(100*time.Millisecond))
-	fmt.Print(b.command(ctx, "boards", "verify", "--game=demo", "--ops-listen="+strings.TrimPrefix(node.OpsURL, "http://"),
+	fmt.Println(b.command(ctx, "boards", "verify", "--game=demo", "--ops-listen="+strings.TrimPrefix(node.OpsURL, "http://"),
 		"--config="+filepath.Join(node.Dir, "load.yaml"), "--data="+node.Dir, "--database="+b.stores.Database))
 }
 
@@ -95,7 +95,5 @@ func (b *Restore) path(name string) string { return filepath.Join(b.dir, name) }
 
 // command runs a command of the server, and returns what it prints.
 func (b *Restore) command(ctx context.Context, args ...string) string {
-	out, err := exec.CommandContext(ctx, b.Server, args...).CombinedOutput()
-	testenv.FailIf(err != nil, "server %s: %w: %s", args[0], err, out)
-	return string(out)
+	return testenv.Must(testenv.Output(exec.CommandContext(ctx, b.Server, args...)))
 }

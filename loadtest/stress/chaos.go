@@ -71,7 +71,7 @@ var chaosGame = fmt.Sprintf(
 func (c *Chaos) Play(ctx context.Context) (out *Report, err error) {
 	defer testenv.Recover(&err)
 	c.Node.Game, c.Node.Drain, c.Node.Proxy = chaosGame, 8*time.Second, c.Proxy
-	testenv.MustDo(c.startRedisCluster())
+	c.replicateRedis()
 	r := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}, time.Second)
 	defer r.end()
 	r.startNodes(ctx, c.Nodes)

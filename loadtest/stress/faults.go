@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,27 +177,22 @@ type RedisChanges struct {
 	SlotMoves    int                   `help:"Times that 1,000 slots of the Redis cluster move to another master."`
 	NewShards    int                   `help:"Masters added to the Redis cluster; each takes 1,000 slots from each of the first three."`
 	Failovers    int                   `help:"Masters of the Redis cluster killed; the replica takes over, and the master returns as its replica."`
-	RedisCluster *testenv.ClusterNodes `kong:"-"` // serves the URL of Redis; nil: a new one is started
+	RedisCluster *testenv.ClusterNodes `kong:"-"` // serves the URL of Redis; nil: the nodes start one
 }
 
-// startRedisCluster starts a Redis cluster that can be changed, if the run changes one that it
-// must start itself.
-func (c *Chaos) startRedisCluster() error {
+// replicateRedis adds replicas to the Redis cluster that the nodes start, if the run changes it.
+func (c *Chaos) replicateRedis() {
 	if c.RedisChanges == (RedisChanges{}) || c.RedisCluster != nil {
-		return nil
+		return
 	}
-	if c.Redis != "cluster" {
-		return fmt.Errorf("-redis is %s; use cluster, because only a cluster that this program starts can be changed", c.Redis)
-	}
-	nodes, err := testenv.StartClusterUntilExit(redisMasters, redisMasters)
-	c.RedisCluster, c.Redis = &nodes, nodes.URL
-	return err
+	testenv.FailIf(c.Redis != "cluster", "-redis is %s; use cluster, because only a cluster that this program starts can be changed", c.Redis)
+	c.Node.RedisReplicas = redisMasters
 }
 
 // redisChanges returns the changes of the Redis cluster in random order.
 func (r *run) redisChanges(c *Chaos) (all []event) {
 	dice := rand.New(rand.NewPCG(c.Seed, 200)) //nolint:gosec // a seed must repeat its choices
-	redis := c.RedisCluster
+	redis := cmp.Or(c.RedisCluster, r.Cluster)
 	for range c.SlotMoves {
 		from := dice.IntN(redisMasters)
 		to := (from + 1 + dice.IntN(redisMasters-1)) % redisMasters
