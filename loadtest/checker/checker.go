@@ -67,7 +67,7 @@ func (c *Checker) sorted() (all []*match) {
 	return all
 }
 
-// maxListed is how many violations are listed; all are counted.
+// maxListed is how many different violations are listed; all are counted.
 const maxListed = 100
 
 // Violations are the detected breaches of the contract. It is safe for concurrent use;
@@ -83,12 +83,12 @@ func (v *Violations) Add(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.count++
-	if len(v.listed) < maxListed {
-		v.listed = append(v.listed, fmt.Sprintf(format, args...))
+	if line := fmt.Sprintf(format, args...); len(v.listed) < maxListed && !slices.Contains(v.listed, line) {
+		v.listed = append(v.listed, line)
 	}
 }
 
-// All returns the first violations, and the number of all violations.
+// All returns the first violations, each once, and the number of all violations.
 func (v *Violations) All() (listed []string, count int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

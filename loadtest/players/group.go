@@ -24,6 +24,9 @@ type Config struct {
 	Seed    uint64 // of all choices
 	Habits  Habits
 
+	IDPrefix   string // of the players with a minted token
+	OtherMatch string // which cheaters try to answer; "": none
+
 	ReplyTimeout      time.Duration // for a reply, before the client tries another connection
 	ConnectTimeout    time.Duration // until a client gives up to connect
 	SilenceTimeout    time.Duration // between two pushes of a match
@@ -49,6 +52,7 @@ type Habits struct {
 	OutShare        float64 // of questions that an eliminated player answers
 	MoveShare       float64 // of questions at which a player loses the connection
 	MoveFirstShare  float64 // of matches before which a player changes the connection
+	Cheats          bool    // a player answers each question in every way that is not allowed; see matchRun.cheat
 }
 
 // Kinds of durations that a group records.

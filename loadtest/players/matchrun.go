@@ -199,6 +199,9 @@ func (r *matchRun) handlePush(h received) {
 			r.group.arenaMatch.Store(h.Match)
 		}
 		r.hasMatch = true
+		if r.group.Habits.Cheats {
+			r.answerElsewhere()
+		}
 	case protocol.TypeQuestion:
 		if r.hosts == nil {
 			r.planAnswer(h)

@@ -33,6 +33,7 @@ type member struct {
 	lostAt      time.Time // when a connection last ended by itself; zero: the match is resumed
 
 	connection  *frameReader // nil: none
+	replaced    *frameReader // to close after the next connect; nil: none
 	server      string       // of the newest connection
 	clockLeadMS int64        // see Player
 	lastFrameAt time.Time    // when the last frame came
@@ -55,7 +56,7 @@ type request struct {
 func (g *Group) newMember(ctx context.Context, role string) (p *member, err error) {
 	n := g.number()
 	p = &member{group: g, dice: g.newDice(n), dialer: Dialer{LocalDialer: g.dialer(n), Buffer: 2048}, view: g.Checker.Spectator()}
-	p.Guest, err = g.guest(ctx, role, fmt.Sprintf("%s_%d", role, n), p.dice)
+	p.Guest, err = g.guest(ctx, role, fmt.Sprintf("%s%s_%d", g.IDPrefix, role, n), p.dice)
 	if role == "player" {
 		p.view = g.Checker.Player(p.ID)
 		g.mu.Lock()
@@ -135,9 +136,18 @@ func (p *member) send(q *request) {
 
 // dropConnection closes the connection. The next one may be to another server.
 func (p *member) dropConnection() {
+	for _, c := range []*frameReader{p.connection, p.replaced} {
+		if c != nil {
+			c.close()
+		}
+	}
+	p.connection, p.replaced = nil, nil
+}
+
+// replaceConnection opens another connection, and only then closes the present one.
+func (p *member) replaceConnection() {
 	if p.connection != nil {
-		p.connection.close()
-		p.connection = nil
+		p.connection, p.replaced = nil, p.connection
 	}
 }
 

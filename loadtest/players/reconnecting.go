@@ -85,6 +85,7 @@ const helloID = 1
 // startConnection continues over a new connection. It continues the resumed match, or the match
 // that the welcome names. It sends all unanswered requests again.
 func (p *member) startConnection(player *Player) {
+	p.dropConnection() // the replaced one
 	p.connection, p.clockLeadMS = newFrameReader(player), player.ClockLeadMS
 	p.lastFrameAt, p.leaveAt = time.Now(), time.Time{}
 	p.stateOf, _ = p.view.Position()

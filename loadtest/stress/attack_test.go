@@ -19,13 +19,7 @@ import (
 // attackerOf returns an attacker of a server, and a function that joins its violations.
 func attackerOf(url string) (a *attacker, violations func() string) {
 	a = newAttacker(attackOrder{Kind: "test", URL: url, Addresses: 1, For: time.Minute, Sockets: 1, PerSecond: 1000})
-	return a, func() string {
-		var all []string
-		for line := range a.counts.Violations {
-			all = append(all, line)
-		}
-		return strings.Join(all, "\n")
-	}
+	return a, func() string { return strings.Join(a.result().Violations, "\n") }
 }
 
 // Answers that the contract does not allow are violations. All refusals are counted.
@@ -53,8 +47,8 @@ func TestBadAnswersAreViolations(t *testing.T) {
 			header.Set(test.header, "1")
 		}
 		a.noteAnswer("GET /", "http ", players.Response{Status: test.status, Header: header, Body: []byte(test.body)})
-		if test.refusal != "" && a.counts.Refused[test.refusal] != 1 || test.refusal == "" && len(a.counts.Refused) > 0 {
-			t.Errorf("%s: %+v", name, a.counts)
+		if counts := a.result().Counts; test.refusal != "" && counts[test.refusal] != 1 || test.refusal == "" && len(counts) > 0 {
+			t.Errorf("%s: %+v", name, counts)
 		}
 		if got := violations(); !strings.Contains(got, test.breaches) || (got == "") != (test.breaches == "") {
 			t.Errorf("%s: violations %q", name, got)
@@ -98,7 +92,7 @@ func TestSocketSpeaksToAServer(t *testing.T) {
 	a, _ := attackerOf(url)
 	s := (&worker{a, t.Context(), 0}).open("")
 	if s == nil {
-		t.Fatalf("%+v", a.counts)
+		t.Fatalf("%+v", a.result())
 	}
 	defer s.Close()
 	for _, text := range texts {
@@ -122,8 +116,8 @@ func TestBadRefusalsAreViolations(t *testing.T) {
 		a, violations := attackerOf("")
 		f := checker.Frame{Type: protocol.TypeError}
 		f.Data, _ = json.Marshal(protocol.Error{Code: code})
-		if !(&worker{a, t.Context(), 0}).noteFrame(f, nil) || a.counts.Refused["error "+string(code)] != 1 {
-			t.Errorf("%s: %+v", code, a.counts)
+		if !(&worker{a, t.Context(), 0}).noteFrame(f, nil) || a.result().Counts["error "+string(code)] != 1 {
+			t.Errorf("%s: %+v", code, a.result())
 		}
 		if got := violations(); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: violations %q", code, got)

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/players"
 )
 
 type attackKind struct {
@@ -72,29 +74,17 @@ type Limits struct {
 	Codes           int // wrong codes an hour, including those of players with a token
 }
 
-// attackCounts are the results of an order.
-type attackCounts struct {
-	Sent       int64            // actions
-	Refused    map[string]int64 // by kind of refusal: see noteFrame and noteAnswer
-	Violations map[string]int64 // how often each occurred
+// attackResult is the result of an order.
+type attackResult struct {
+	Counts     map[string]int64 // of actions, and by kind of refusal: see noteFrame and noteAnswer
+	Violations []string
 }
 
-func sumCounts(all ...attackCounts) attackCounts {
-	sum := attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}}
-	for _, c := range all {
-		sum.Sent += c.Sent
-		for refusal, n := range c.Refused {
-			sum.Refused[refusal] += n
-		}
-		for line, n := range c.Violations {
-			sum.Violations[line] += n
-		}
-	}
-	return sum
-}
+// actions is the name of the count of what the attackers did.
+const actions = "actions"
 
 // AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
-// out and writes its counts.
+// out and writes its result.
 const AttackersProcess = "hostile-attackers"
 
 // Attackers runs a subprocess of attackers.
@@ -116,7 +106,7 @@ var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
 const processGrace = 30 * time.Second
 
 // runAttackers carries out an order in a process of idle priority.
-func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err error) {
+func runAttackers(ctx context.Context, o attackOrder) (result attackResult, err error) {
 	defer testenv.Recover(&err)
 	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
 	defer cancel()
@@ -124,18 +114,16 @@ func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err 
 	cmd := exec.CommandContext(ctx, idlePriority[0], append(idlePriority[1:], self, AttackersProcess)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		return counts, fmt.Errorf("the attackers %s: %w", o.Kind, err)
-	}
-	return counts, json.Unmarshal(out, &counts)
+	testenv.FailIf(err != nil, "the attackers %s: %w", o.Kind, err)
+	return result, json.Unmarshal(out, &result)
 }
 
 // runAttack carries out an order. It returns after For and SlowTimeout, or when ctx ends. By
 // then it has closed everything that it opened.
-func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
+func runAttack(ctx context.Context, o attackOrder) (attackResult, error) {
 	i := slices.Index(AttackKinds(), o.Kind)
 	if i < 0 {
-		return attackCounts{}, fmt.Errorf("there is no attack %q; use some of %v", o.Kind, AttackKinds())
+		return attackResult{}, fmt.Errorf("there is no attack %q; use some of %v", o.Kind, AttackKinds())
 	}
 	a := newAttacker(o)
 	defer func() {
@@ -146,7 +134,7 @@ func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
 	bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
 	defer cancel()
 	attackKinds[i].run(bounded, a)
-	return a.counts, ctx.Err()
+	return a.result(), ctx.Err()
 }
 
 // attacker runs the attackers of one order.
@@ -156,12 +144,12 @@ type attacker struct {
 	until   time.Time      // no new action starts after it
 	clients []*http.Client // one for each address
 
-	mu     sync.Mutex
-	counts attackCounts
+	stats      *players.Recorder // see attackResult
+	violations checker.Violations
 }
 
 func newAttacker(o attackOrder) *attacker {
-	a := &attacker{attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For), counts: sumCounts()}
+	a := &attacker{attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For), stats: players.NewRecorder(time.Hour)}
 	for n := range o.Addresses {
 		a.clients = append(a.clients, &http.Client{Timeout: callTimeout, Transport: &http.Transport{
 			DialContext: a.dialer(n).DialContext, MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16, DisableCompression: true,
@@ -199,20 +187,11 @@ func (w *worker) awaitPace() bool {
 	if w.pace.Wait(w.ctx) != nil {
 		return false
 	}
-	w.count(func(c *attackCounts) { c.Sent++ })
+	w.stats.Count(actions, 1)
 	return true
 }
 
-func (a *attacker) count(add func(*attackCounts)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	add(&a.counts)
-}
-
-func (a *attacker) refused(refusal string) { a.count(func(c *attackCounts) { c.Refused[refusal]++ }) }
-
-// maxListed bounds the violations that are listed.
-const maxListed = 12
+func (a *attacker) refused(refusal string) { a.stats.Count(refusal, 1) }
 
 // violationIf notes a violation, if there is one.
 func (a *attacker) violationIf(isWrong bool, format string, args ...any) {
@@ -222,13 +201,16 @@ func (a *attacker) violationIf(isWrong bool, format string, args ...any) {
 }
 
 func (a *attacker) violation(format string, args ...any) {
-	line := a.Kind + ": " + fmt.Sprintf(format, args...)
-	a.count(func(c *attackCounts) {
-		if c.Violations[line] == 0 && len(c.Violations) >= maxListed {
-			line = a.Kind + ": others"
-		}
-		c.Violations[line]++
-	})
+	a.violations.Add("%s: %s", a.Kind, fmt.Sprintf(format, args...))
+}
+
+// result returns what was counted so far. Many violations end with their number.
+func (a *attacker) result() attackResult {
+	listed, count := a.violations.All()
+	if count > len(listed) {
+		listed = append(listed, fmt.Sprintf("%s: %d violations in all", a.Kind, count))
+	}
+	return attackResult{a.stats.All().Counts, listed}
 }
 
 // checkGranted checks how often all addresses together were granted something since the

@@ -22,7 +22,8 @@ type phase struct {
 	control map[string]players.Quantiles // durations of the honest players, the control group
 	shed    int64                        // honest reads and new guests that an overloaded server refused
 	most    size                         // of the server
-	attacks attackCounts
+	refused map[string]int64             // attackers, by kind of refusal
+	sent    int64                        // actions of attackers
 }
 
 // maxWarmUp is the longest time for which the honest players play before the
@@ -53,24 +54,41 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64) {
 func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) {
 	a.stats.Take() // earlier measurements belong to no phase
 	startedAt, stopWatching := time.Now(), watchSize(ctx, a.server())
-	counts := make([]attackCounts, len(kinds))
-	attack := runAttackers
-	if a.InProcess {
-		attack = runAttack
-	}
-	var attacks errgroup.Group
-	for i, kind := range kinds {
-		attacks.Go(func() (err error) { counts[i], err = attack(ctx, a.order(kind, len(kinds))); return err })
-	}
-	if len(kinds) == 0 {
-		attacks.Go(func() error { return testenv.Pause(ctx, a.Quiet) })
-	}
-	err, control := attacks.Wait(), a.stats.Take()
+	refused, err := a.attack(ctx, name, kinds)
+	control := a.stats.Take()
 	most, failed := stopWatching()
 	testenv.MustDo(errors.Join(err, failed))
-	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, sumCounts(counts...)}
+	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, refused, refused[actions]}
+	delete(refused, actions)
 	a.phases = append(a.phases, p)
 	a.log("%s", p)
+}
+
+// attack runs some kinds of attackers at the same time, and returns everything that they counted.
+// Without a kind it waits.
+func (a *attacked) attack(ctx context.Context, phase string, kinds []string) (map[string]int64, error) {
+	counts, run := players.NewRecorder(time.Hour), runAttackers
+	if a.InProcess {
+		run = runAttack
+	}
+	if len(kinds) == 0 {
+		return nil, testenv.Pause(ctx, a.Quiet)
+	}
+	var attacks errgroup.Group
+	for _, kind := range kinds {
+		attacks.Go(func() error {
+			result, err := run(ctx, a.order(kind, len(kinds)))
+			for name, n := range result.Counts {
+				counts.Count(name, n)
+			}
+			for _, line := range result.Violations {
+				a.checker.Violations.Add("%s (%s)", line, phase)
+			}
+			return err
+		})
+	}
+	err := attacks.Wait()
+	return counts.All().Counts, err
 }
 
 // order returns the order for one kind when the given number of kinds runs together. All
@@ -131,10 +149,9 @@ func (p phase) faults(first phase, floorMS, mostMB float64) (all []string) {
 
 // String formats the phase as a line.
 func (p phase) String() string {
-	refused := p.attacks.Refused
-	names := slices.SortedFunc(maps.Keys(refused), func(a, b string) int { return int(refused[b] - refused[a]) })
+	names := slices.SortedFunc(maps.Keys(p.refused), func(a, b string) int { return int(p.refused[b] - p.refused[a]) })
 	for i, refusal := range names {
-		names[i] = fmt.Sprintf("%s×%d", refusal, refused[refusal])
+		names[i] = fmt.Sprintf("%s×%d", refusal, p.refused[refusal])
 	}
 	return fmt.Sprintf("%-16s %3.0f s, answers p99 %.1f ms, %s", p.name, p.seconds, p.control[players.Answer].P99, strings.Join(names, ", "))
 }
@@ -145,7 +162,7 @@ func (out *Report) addPhases(phases []phase) {
 	table := out.Table("attack", columns...)
 	for _, p := range phases {
 		answers, reads := p.control[players.Answer], p.control[players.Board]
-		table.Add(p.name, p.seconds, float64(p.attacks.Sent)/max(p.seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
+		table.Add(p.name, p.seconds, float64(p.sent)/max(p.seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
 			p.most["MB of memory"], p.most["goroutines"], p.most["connections"], p.most["open files"])
 	}
 }
