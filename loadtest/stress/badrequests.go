@@ -158,9 +158,9 @@ var asHosts = []string{"", "127.0.0.1:8081", "localhost"}
 func askForAdmin(ctx context.Context, a *attacker) {
 	paths := slices.Sorted(maps.Keys(operatorsOnly))
 	admin := object{"role": "admin", "game": nil, "sub": "root"}
-	good := with(playerClaims("demo", "bad_admin"), admin)
+	good := with(testenv.Claims("demo", "player", "bad_admin"), admin)
 	byGame, _ := testenv.Sign(good) // texts and numbers always encode
-	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", testenv.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
+	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", testenv.KeyID), good), signed(headerOf("HS256", "server"), good, []byte("admin"))}
 	a.repeat(ctx, 16, len(paths)*len(tokens), func(w *worker, n int) {
 		path, header := paths[n/len(tokens)%len(paths)], http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
 		call := players.Call{URL: a.URL + path, Token: tokens[n%len(tokens)], Header: header, Host: asHosts[n%len(asHosts)]}

@@ -63,7 +63,7 @@ func hostileFiles() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }
 
-type object = map[string]any
+type object = jwt.MapClaims
 
 // with returns a copy of o with some fields set. A nil field is removed.
 func with(o object, fields object) object {
@@ -77,91 +77,86 @@ func with(o object, fields object) object {
 	return o
 }
 
-func tokenOf(method jwt.SigningMethod, header, claims object) *jwt.Token {
-	return &jwt.Token{Method: method, Header: header, Claims: jwt.MapClaims(claims)}
+// forge returns a token that a method signs with a key, whatever its header says.
+func forge(method jwt.SigningMethod, header, claims object, key any) string {
+	text, _ := (&jwt.Token{Method: method, Header: header, Claims: claims}).SignedString(key) // texts and numbers always encode
+	return text
 }
 
-// unsigned returns the header and the claims of a token.
 func unsigned(header, claims object) string {
-	text, _ := tokenOf(nil, header, claims).SigningString() // texts and numbers always encode
-	return text
+	return forge(jwt.SigningMethodNone, header, claims, jwt.UnsafeAllowNoneSignatureType)
 }
 
-// signed returns a token signed by HMAC with the given key, whatever its header says.
 func signed(header, claims object, key []byte) string {
-	text, _ := tokenOf(jwt.SigningMethodHS256, header, claims).SignedString(key)
-	return text
+	return forge(jwt.SigningMethodHS256, header, claims, key)
 }
 
 func signedByEd(header, claims object) string {
-	text, _ := tokenOf(jwt.SigningMethodEdDSA, header, claims).SignedString(edKey)
-	return text
-}
-
-func playerClaims(game, sub string) object {
-	now := time.Now()
-	return object{"sub": sub, "game": game, "role": "player", "iat": now.Unix() - 1, "exp": now.Add(time.Hour).Unix()}
+	return forge(jwt.SigningMethodEdDSA, header, claims, edKey)
 }
 
 func headerOf(alg, kid string) object { return object{"alg": alg, "typ": "JWT", "kid": kid} }
 
 // arcadeToken returns a good token of the arcade.
 func arcadeToken(sub string) string {
-	return signed(headerOf("HS256", "arcade"), playerClaims(arcade, sub), []byte(arcadeSecret))
+	return signed(headerOf("HS256", "arcade"), testenv.Claims(arcade, "player", sub), []byte(arcadeSecret))
 }
 
 func pad(n int) string { return strings.Repeat("a", n) }
 
-// forgery is a token that no player owns.
-type forgery struct{ name, token string }
-
-func forgeries() []forgery {
-	good := playerClaims("demo", "bad_forger")
+// forgeries returns tokens that no player owns, by name.
+func forgeries() map[string]string {
+	good := testenv.Claims("demo", "player", "bad_forger")
 	hs, ed := headerOf("HS256", testenv.KeyID), headerOf("EdDSA", "ed")
 	wrong := []byte("another secret that is long enough, too")
 	token, _ := testenv.Token("player", "bad_forger") // Sign never fails on texts
-	parts := strings.Split(token, ".")
-	all := slices.Concat(withoutKey(good), cutUp(parts), wronglyClaimed(good))
-	return append(all,
-		forgery{"a foreign key", signed(hs, good, wrong)},
-		forgery{"an empty key", signed(hs, good, nil)},
-		forgery{"alg confusion: PEM", signed(headerOf("HS256", "ed"), good, edPublic())},
-		forgery{"alg confusion: bytes", signed(headerOf("HS256", "ed"), good, edKey.Public().(ed25519.PublicKey))},
-		forgery{"alg confusion, the other's name", signed(hs, good, edPublic())},
-		forgery{"EdDSA in name", signed(headerOf("EdDSA", testenv.KeyID), good, wrong)},
-		forgery{"EdDSA over a key of HMAC", signedByEd(headerOf("EdDSA", testenv.KeyID), good)},
-		forgery{"HMAC in name", signedByEd(headerOf("HS256", "ed"), good)},
-		forgery{"no kid", signed(with(hs, object{"kid": nil}), good, wrong)},
-		forgery{"a kid of nobody's", signed(with(hs, object{"kid": "none"}), good, wrong)},
-		forgery{"a kid that is a path", signed(with(hs, object{"kid": "../../../../dev/null"}), good, nil)},
-		forgery{"a kid that is SQL", signed(with(hs, object{"kid": "x' UNION SELECT 'a"}), good, []byte("a"))},
-		forgery{"a kid that is a list", signed(with(hs, object{"kid": []string{testenv.KeyID}}), good, wrong)},
-		forgery{"a key of its own", signed(with(hs, object{"jwk": object{"kty": "oct", "k": base64.RawURLEncoding.EncodeToString(wrong)}}), good, wrong)},
-		forgery{"a key elsewhere", signed(with(hs, object{"jku": "http://127.0.0.1:1/keys"}), good, wrong)},
-		forgery{"EdDSA by another", signed(ed, good, wrong)},
-		forgery{"of the arcade, by name of demo", signed(headerOf("HS256", "arcade"), good, []byte(arcadeSecret))},
-		forgery{"of the arcade, by its own key, for a game of nobody's", signed(headerOf("HS256", "arcade"), with(good, object{"game": "nothing"}), []byte(arcadeSecret))},
-	)
+	all := map[string]string{
+		"a foreign key":                   signed(hs, good, wrong),
+		"an empty key":                    signed(hs, good, nil),
+		"alg confusion: PEM":              signed(headerOf("HS256", "ed"), good, edPublic()),
+		"alg confusion: bytes":            signed(headerOf("HS256", "ed"), good, edKey.Public().(ed25519.PublicKey)),
+		"alg confusion, the other's name": signed(hs, good, edPublic()),
+		"EdDSA in name":                   signed(headerOf("EdDSA", testenv.KeyID), good, wrong),
+		"EdDSA over a key of HMAC":        signedByEd(headerOf("EdDSA", testenv.KeyID), good),
+		"HMAC in name":                    signedByEd(headerOf("HS256", "ed"), good),
+		"no kid":                          signed(with(hs, object{"kid": nil}), good, wrong),
+		"a kid of nobody's":               signed(with(hs, object{"kid": "none"}), good, wrong),
+		"a kid that is a path":            signed(with(hs, object{"kid": "../../../../dev/null"}), good, nil),
+		"a kid that is SQL":               signed(with(hs, object{"kid": "x' UNION SELECT 'a"}), good, []byte("a")),
+		"a kid that is a list":            signed(with(hs, object{"kid": []string{testenv.KeyID}}), good, wrong),
+		"a key of its own":                signed(with(hs, object{"jwk": object{"kty": "oct", "k": base64.RawURLEncoding.EncodeToString(wrong)}}), good, wrong),
+		"a key elsewhere":                 signed(with(hs, object{"jku": "http://127.0.0.1:1/keys"}), good, wrong),
+		"EdDSA by another":                signed(ed, good, wrong),
+		"of the arcade, by name of demo":  signed(headerOf("HS256", "arcade"), good, []byte(arcadeSecret)),
+		"of the arcade, by its own key, for a game of nobody's": signed(headerOf("HS256", "arcade"), with(good, object{"game": "nothing"}), []byte(arcadeSecret)),
+	}
+	for _, some := range []map[string]string{withoutKey(good), cutUp(strings.Split(token, ".")), wronglyClaimed(good)} {
+		maps.Copy(all, some)
+	}
+	return all
 }
 
 // withoutKey returns tokens whose alg needs no key.
-func withoutKey(good object) (all []forgery) {
+func withoutKey(good object) map[string]string {
+	all := map[string]string{
+		"no alg": unsigned(object{"kid": testenv.KeyID}, good), "alg null": unsigned(object{"alg": nil, "kid": testenv.KeyID}, good),
+	}
 	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
 		header := headerOf(alg, testenv.KeyID)
-		all = append(all, forgery{"alg " + alg, unsigned(header, good) + "."}, forgery{"alg " + alg + ", signed", signed(header, good, nil)})
+		all["alg "+alg], all["alg "+alg+", signed"] = unsigned(header, good), signed(header, good, nil)
 	}
-	return append(all, forgery{"no alg", unsigned(object{"kid": testenv.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": testenv.KeyID}, good) + "."})
+	return all
 }
 
 // cutUp returns changed copies of a good token.
-func cutUp(parts []string) (all []forgery) {
+func cutUp(parts []string) map[string]string {
 	head, claims, mac := parts[0], parts[1], parts[2]
 	join := func(parts ...string) string { return strings.Join(parts, ".") }
 	raw, _ := base64.RawURLEncoding.DecodeString(claims) // we encoded it
 	host := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(raw), "player", "host", 1)))
 	raw, _ = base64.RawURLEncoding.DecodeString(mac) // we encoded it
 	raw[0] ^= 1
-	for name, token := range map[string]string{
+	return map[string]string{
 		"no signature": join(head, claims, ""), "two parts": join(head, claims), "one part": head, "nothing": "",
 		"a cut signature": join(head, claims, mac[:len(mac)-4]), "a long one": join(head, claims, mac+mac),
 		"a wrong bit":  join(head, claims, base64.RawURLEncoding.EncodeToString(raw)),
@@ -169,10 +164,7 @@ func cutUp(parts []string) (all []forgery) {
 		"a line's end": join(head, claims, mac[:5]+"\n"+mac[5:]), "padding": join(head, claims, mac+"="),
 		"a last letter of the same meaning": join(head, claims, mac[:len(mac)-1]+sibling(mac[len(mac)-1])),
 		"3.5 KiB":                           join(head, claims+pad(3500), mac), "JSON": `{"payload":"` + claims + `","signature":"` + mac + `"}`,
-	} {
-		all = append(all, forgery{name, token})
 	}
-	return all
 }
 
 // sibling returns another last letter for 32 bytes in base64 that a careless decoder
@@ -184,8 +176,8 @@ func sibling(last byte) string {
 
 // wronglyClaimed returns tokens that the right key signs, but whose claims are not
 // allowed.
-func wronglyClaimed(good object) (all []forgery) {
-	now := time.Now()
+func wronglyClaimed(good object) map[string]string {
+	now, all := time.Now(), make(map[string]string)
 	for name, fields := range map[string]object{
 		"expired": {"exp": now.Add(-5 * time.Second).Unix()}, "long expired": {"exp": now.Add(-time.Hour).Unix(), "iat": now.Add(-2 * time.Hour).Unix()},
 		"without an end": {"exp": nil}, "an end that is a text": {"exp": "tomorrow"}, "an end beyond time": {"exp": 1e300}, "an end below 0": {"exp": -1},
@@ -196,9 +188,8 @@ func wronglyClaimed(good object) (all []forgery) {
 		"nobody": {"sub": nil}, "an empty name": {"sub": ""}, "a long name": {"sub": pad(65)}, "a name of spaces": {"sub": "a b"}, "me": {"sub": "me"},
 		"a name with NUL": {"sub": "a\x00b"}, "a name of a path": {"sub": "../admin"},
 	} {
-		token, err := testenv.Sign(with(good, fields))
-		if err == nil {
-			all = append(all, forgery{name, token})
+		if token, err := testenv.Sign(with(good, fields)); err == nil {
+			all[name] = token
 		}
 	}
 	return all
@@ -208,19 +199,19 @@ func wronglyClaimed(good object) (all []forgery) {
 // the server accepts good tokens, so that a refusal means something.
 func forgeTokens(ctx context.Context, a *attacker) {
 	first := &worker{a, ctx, 1}
-	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
+	good := signedByEd(headerOf("EdDSA", "ed"), testenv.Claims("demo", "player", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
 		a.violationIf(first.useToken(token).Status == http.StatusUnauthorized, "a good token was refused: %s", token)
 	}
 	forged := forgeries()
-	for why, token := range a.Revoked {
-		forged = append(forged, forgery{why, token})
-	}
-	a.repeat(ctx, 32, 2*len(forged), func(w *worker, n int) {
-		if f := forged[n/2%len(forged)]; n%2 == 0 {
-			w.useForged(f)
+	maps.Copy(forged, a.Revoked)
+	names := slices.Sorted(maps.Keys(forged))
+	a.repeat(ctx, 32, 2*len(names), func(w *worker, n int) {
+		name := names[n/2%len(names)]
+		if n%2 == 0 {
+			w.useForged(name, forged[name])
 		} else {
-			w.greetForged(f)
+			w.greetForged(name, forged[name])
 		}
 	})
 	first.eraseAndReturn()
@@ -231,13 +222,13 @@ func (w *worker) useToken(token string) players.Response {
 	return w.ask(players.Call{Method: "PUT", URL: w.URL + "/v1/games/demo/players/me/nickname", Body: protocol.Empty{}, Header: http.Header{"Authorization": {"Bearer " + token}}})
 }
 
-func (w *worker) useForged(f forgery) {
-	if strings.ContainsAny(f.token, "\r\n") { // such a token cannot be a header
+func (w *worker) useForged(name, token string) {
+	if strings.ContainsAny(token, "\r\n") { // such a token cannot be a header
 		return
 	}
-	got := w.useToken(f.token)
+	got := w.useToken(token)
 	w.violationIf(got.Status != http.StatusUnauthorized && got.Status != http.StatusForbidden && !isForNow(got.Status),
-		"the token %q was taken: %d %.200s", f.name, got.Status, got.Body)
+		"the token %q was taken: %d %.200s", name, got.Status, got.Body)
 }
 
 // isForNow reports whether an answer says nothing about the request: there is none, or the server
@@ -246,9 +237,9 @@ func isForNow(status int) bool {
 	return status == 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-func (w *worker) greetForged(f forgery) {
-	if s := w.greet(f.token); s != nil {
-		w.violation("the token %q was welcome", f.name)
+func (w *worker) greetForged(name, token string) {
+	if s := w.greet(token); s != nil {
+		w.violation("the token %q was welcome", name)
 		_ = s.Close()
 	}
 }
@@ -265,7 +256,6 @@ func (w *worker) eraseAndReturn() {
 		w.violationIf(!isForNow(gone.Status), "an erasure was answered with %d: %.200s", gone.Status, gone.Body)
 		return
 	}
-	f := forgery{"of a player who is erased", guest.Token}
-	w.useForged(f)
-	w.greetForged(f)
+	w.useForged("of a player who is erased", guest.Token)
+	w.greetForged("of a player who is erased", guest.Token)
 }
