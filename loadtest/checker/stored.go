@@ -1,13 +1,15 @@
 package checker
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/testenv"
 )
 
 // Stored compares the data that a server has stored with the judged matches.
@@ -38,13 +40,13 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	until := time.Now().Add(settleTimeout)
-	check := func(compare func() error) {
+	check := func(compare func()) {
 		group.Go(func() error { return s.agree(ctx, until, compare) })
 	}
 	for i, m := range s.sorted() {
 		s.collect(m)
 		if len(m.final) > 0 && i%s.Share == 0 {
-			check(func() error { return s.compareMatch(ctx, m) })
+			check(func() { s.compareMatch(ctx, m) })
 		}
 	}
 	ids := slices.Sorted(maps.Keys(s.players))
@@ -56,16 +58,16 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 		if i%s.Share != 0 {
 			continue
 		}
-		check(func() error { return s.compareHistory(ctx, id, r) })
-		check(func() error { return s.compareProfile(ctx, id, r) })
+		check(func() { s.compareHistory(ctx, id, r) })
+		check(func() { s.compareProfile(ctx, id, r) })
 		for match, t := range r.matches {
 			if s.KeepAnswers && !t.isUnsure {
-				check(func() error { return s.compareAnswers(ctx, match, t) })
+				check(func() { s.compareAnswers(ctx, match, t) })
 			}
 		}
 	}
 	for some := range slices.Chunk(ids, 100) {
-		check(func() error { return s.compareBoard(ctx, some) })
+		check(func() { s.compareBoard(ctx, some) })
 	}
 	return compared, group.Wait()
 }
@@ -88,31 +90,24 @@ func (s *Stored) collect(m *match) {
 
 // agree calls compare until it finds no difference. After the given time it reports the
 // remaining difference. A failed read counts as a difference.
-func (s *Stored) agree(ctx context.Context, until time.Time, compare func() error) error {
-	for {
-		difference := compare()
-		if difference == nil {
-			return nil
-		}
-		if time.Now().After(until) {
-			s.Violations.Add("after %v: %v", settleTimeout, difference)
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
-		}
+func (s *Stored) agree(ctx context.Context, until time.Time, compare func()) error {
+	settling, cancel := context.WithDeadlineCause(ctx, until, fmt.Errorf("after %v", settleTimeout))
+	defer cancel()
+	err := testenv.Poll(settling, 500*time.Millisecond, func() (difference error) {
+		defer testenv.Recover(&difference)
+		compare()
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		s.Violations.Add("%v", err)
 	}
+	return ctx.Err()
 }
 
 // AwaitBehaviours waits until the counts of behaviours agree with the posted behaviours
 // that the server answered for.
 func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(context.Context) (Behaviours, error)) error {
-	return s.agree(ctx, time.Now().Add(settleTimeout), func() error {
-		counts, err := read(ctx)
-		return cmp.Or(err, CheckBehaviours(posted, counts))
-	})
+	return s.agree(ctx, time.Now().Add(settleTimeout), func() { testenv.MustDo(CheckBehaviours(posted, testenv.Must(read(ctx)))) })
 }
 
 // Behaviours are a server's counts of behaviours.

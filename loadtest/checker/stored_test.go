@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // storedAnswers returns the stored data of the match that newPlayed plays, by path. A test
@@ -77,21 +78,28 @@ func (s *Stored) differences(t *testing.T, answers map[string]string) string {
 	}
 	s.Get = func(_ context.Context, _, path string, v any) error { get(path, v); return nil }
 	var all []string
-	note := func(difference error) {
-		if difference != nil {
+	note := func(compare func()) {
+		if difference := caught(compare); difference != nil {
 			all = append(all, difference.Error())
 		}
 	}
 	for _, m := range s.sorted() {
 		s.collect(m)
-		note(s.compareMatch(t.Context(), m))
+		note(func() { s.compareMatch(t.Context(), m) })
 	}
 	for id, r := range s.players {
-		note(s.compareHistory(t.Context(), id, r))
-		note(s.compareProfile(t.Context(), id, r))
+		note(func() { s.compareHistory(t.Context(), id, r) })
+		note(func() { s.compareProfile(t.Context(), id, r) })
 	}
-	note(s.compareBoard(t.Context(), []string{"ada", "bob"}))
+	note(func() { s.compareBoard(t.Context(), []string{"ada", "bob"}) })
 	return strings.Join(all, "\n")
+}
+
+// caught returns the error with which a comparison fails.
+func caught(compare func()) (err error) {
+	defer testenv.Recover(&err)
+	compare()
+	return nil
 }
 
 // The stored answers of a player agree with those that were accepted, and each difference is
@@ -117,7 +125,7 @@ func TestStoredAnswersAreCompared(t *testing.T) {
 			}
 			return json.Unmarshal([]byte(`{"questions":[`+test.stored+`]}`), v)
 		}}
-		err := s.compareAnswers(t.Context(), "m_1", s.sorted()[0].final["ada"])
+		err := caught(func() { s.compareAnswers(t.Context(), "m_1", s.sorted()[0].final["ada"]) })
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: found %v, want %q", name, err, test.want)
 		}
@@ -139,11 +147,12 @@ func TestAMatchThatDoesNotCountHasNoEntry(t *testing.T) {
 	for _, m := range s.sorted() {
 		s.collect(m)
 	}
-	if err := s.compareBoard(t.Context(), []string{"ada"}); err != nil {
+	compare := func() { s.compareBoard(t.Context(), []string{"ada"}) }
+	if err := caught(compare); err != nil {
 		t.Error(err)
 	}
 	entries = `[{"id":"ada","matches":1}]`
-	if err := s.compareBoard(t.Context(), []string{"ada"}); err == nil {
+	if err := caught(compare); err == nil {
 		t.Error("the match against a bot may be on the leaderboard")
 	}
 }
