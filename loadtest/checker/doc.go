@@ -8,8 +8,7 @@
 // with everything that the server sent.
 //
 // At the end of a run, CheckStored compares the stored matches, histories, profiles and
-// leaderboards with the matches that were played. AwaitBehaviours compares the counts of
-// behaviours with the posted ones.
+// leaderboards with the matches that were played.
 //
 // Start reading at Checker. The package knows no client and no server, only the wire
 // contract.

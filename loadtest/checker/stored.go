@@ -88,9 +88,15 @@ func (s *Stored) collect(m *match) {
 	}
 }
 
+// Agree calls compare, which fails by testenv.Must, until it finds no difference. What still differs
+// after a minute is a violation. An error says that ctx has ended.
+func (c *Checker) Agree(ctx context.Context, compare func()) error {
+	return c.agree(ctx, time.Now().Add(settleTimeout), compare)
+}
+
 // agree calls compare until it finds no difference. After the given time it reports the
 // remaining difference. A failed read counts as a difference.
-func (s *Stored) agree(ctx context.Context, until time.Time, compare func()) error {
+func (c *Checker) agree(ctx context.Context, until time.Time, compare func()) error {
 	settling, cancel := context.WithDeadlineCause(ctx, until, fmt.Errorf("after %v", settleTimeout))
 	defer cancel()
 	err := testenv.Poll(settling, 500*time.Millisecond, func() (difference error) {
@@ -99,38 +105,7 @@ func (s *Stored) agree(ctx context.Context, until time.Time, compare func()) err
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		s.Violations.Add("%v", err)
+		c.Violations.Add("%v", err)
 	}
 	return ctx.Err()
-}
-
-// AwaitBehaviours waits until the counts of behaviours agree with the posted behaviours
-// that the server answered for.
-func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(context.Context) (Behaviours, error)) error {
-	return s.agree(ctx, time.Now().Add(settleTimeout), func() { testenv.MustDo(CheckBehaviours(posted, testenv.Must(read(ctx)))) })
-}
-
-// Behaviours are a server's counts of behaviours.
-type Behaviours struct {
-	Offered, Sent, Dropped, Queued, InFlight int64
-}
-
-// CheckBehaviours compares the counts with the posted behaviours that the server
-// answered for, accepted or dropped at intake. It returns the difference as an error.
-func CheckBehaviours(posted int64, b Behaviours) error {
-	switch {
-	case b.Offered != b.Sent+b.Dropped+b.Queued+b.InFlight:
-		return ContractError("behaviours do not add up: %+v", b)
-	case b.Offered != posted:
-		return ContractError("%d behaviours were answered for, and %d count as offered", posted, b.Offered)
-	}
-	return nil
-}
-
-// CheckRanks checks that the ranks of a leaderboard page never fall.
-func CheckRanks(ranks []int) error {
-	if !slices.IsSorted(ranks) {
-		return ContractError("a page has the ranks %v", ranks)
-	}
-	return nil
 }

@@ -174,31 +174,3 @@ func TestSettledHasTheRatingOfARatedMatch(t *testing.T) {
 		}
 	}
 }
-
-// CheckBehaviours finds behaviours that are lost, or counted without being there.
-func TestBehavioursAreAccounted(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		counts Behaviours
-		want   string
-	}{
-		{Behaviours{Offered: 10, Sent: 6, Dropped: 1, Queued: 2, InFlight: 1}, ""},
-		{Behaviours{Offered: 10, Sent: 6, Dropped: 1, Queued: 1, InFlight: 1}, "do not add up"},
-		{Behaviours{Offered: 9, Sent: 9}, "10 behaviours were answered for, and 9"},
-	} {
-		if err := CheckBehaviours(10, test.counts); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: %v", test.counts, err)
-		}
-	}
-}
-
-// CheckRanks finds a rank that is better than the one before it.
-func TestRanksNeverFall(t *testing.T) {
-	t.Parallel()
-	if err := CheckRanks([]int{1, 2, 2, 4}); err != nil {
-		t.Error(err)
-	}
-	if err := CheckRanks([]int{1, 3, 2}); err == nil {
-		t.Error("a rank that falls passes")
-	}
-}

@@ -54,7 +54,7 @@ func TestReadersCheckPages(t *testing.T) {
 		want   string
 	}{
 		"a good page":      {http.StatusOK, `{"entries":[{"rank":1},{"rank":2}]}`, ""},
-		"falling ranks":    {http.StatusOK, `{"entries":[{"rank":2},{"rank":1}]}`, "the ranks [2 1]"},
+		"falling ranks":    {http.StatusOK, `{"entries":[{"rank":2},{"rank":1}]}`, "the ranks [{2} {1}]"},
 		"an error":         {http.StatusInternalServerError, `{}`, "status 500"},
 		"an overload":      {http.StatusServiceUnavailable, `{}`, ""},
 		"not even a frame": {http.StatusOK, `nothing`, "invalid character"},

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/checker"
 )
 
 // ClusterConfig says which nodes to start, on which stores, and where to log progress.
@@ -72,11 +71,12 @@ func nodeName(i int) string { return fmt.Sprintf("node %d", i+1) }
 
 func tail(log string) string { return log[max(0, len(log)-3000):] }
 
-// behaviours reads the counts of behaviours. Every node knows the counts of all nodes.
-func (r *run) behaviours(ctx context.Context) (b checker.Behaviours, err error) {
-	m, err := r.All[0].Metrics(ctx)
-	count := func(name string) int64 { return int64(m.Sum("laststand_behaviours_"+name, `game="demo"`)) }
-	return checker.Behaviours{
-		Offered: count("offered_total"), Sent: count("sent_total"), Dropped: count("dropped_total"), Queued: count("queued"), InFlight: count("in_flight"),
-	}, err
+// compareBehaviours compares the counts of behaviours with the posted ones that the server has answered
+// for, accepted or dropped at intake. Every node knows the counts of all nodes.
+func (r *run) compareBehaviours(ctx context.Context, posted float64) {
+	m := testenv.Must(r.All[0].Metrics(ctx))
+	count := func(name string) float64 { return m.Sum("laststand_behaviours_"+name, `game="demo"`) }
+	offered, counted := count("offered_total"), count("sent_total")+count("dropped_total")+count("queued")+count("in_flight")
+	testenv.FailIf(offered != counted, "behaviours do not add up: %.0f were offered, and %.0f are sent, dropped, queued or in flight", offered, counted)
+	testenv.FailIf(offered != posted, "%.0f behaviours were answered for, and %.0f count as offered", posted, offered)
 }

@@ -2,6 +2,8 @@ package stress
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -147,6 +149,32 @@ func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	for _, want := range []string{"aborted: ", "m_1 had two firsts"} {
 		if !strings.Contains(r.String(), want) {
 			t.Errorf("the report lacks %q: %s", want, r)
+		}
+	}
+}
+
+// Behaviours that are lost, or counted without being there, are found.
+func TestBehavioursAreAccounted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		offered, sent, queued int
+		want                  string
+	}{
+		"accounted": {10, 6, 2, ""}, "lost": {10, 6, 1, "do not add up"}, "never offered": {9, 5, 2, "10 behaviours were answered for, and 9"},
+	} {
+		metrics := ""
+		for metric, n := range map[string]int{"offered_total": test.offered, "sent_total": test.sent, "dropped_total": 1, "queued": test.queued, "in_flight": 1} {
+			metrics += fmt.Sprintf("laststand_behaviours_%s{game=\"demo\"} %d\nlaststand_behaviours_%[1]s{game=\"other\"} 7\n", metric, n)
+		}
+		url := testenv.Serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, metrics) })
+		r := &run{Nodes: &testenv.Nodes{All: []*testenv.Node{{OpsURL: url}}}}
+		err := func() (err error) {
+			defer testenv.Recover(&err)
+			r.compareBehaviours(t.Context(), 10)
+			return nil
+		}()
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (r *run) finish(ctx context.Context, share int) {
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
 	r.compared = testenv.Must(stored.CheckStored(ctx))
 	if posted := r.group.Posted.Load(); posted > 0 {
-		testenv.MustDo(stored.AwaitBehaviours(ctx, posted, r.behaviours))
+		testenv.MustDo(r.checker.Agree(ctx, func() { r.compareBehaviours(ctx, float64(posted)) }))
 	}
 	r.log("everything is checked")
 }
