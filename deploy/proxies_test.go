@@ -53,7 +53,7 @@ func TestPlayersPlayThroughProxiesWhileANodeDrains(t *testing.T) {
 func TestProxiesPassTheAddressAndSchemeOfPlayers(t *testing.T) {
 	binary := buildServer(t)
 	forEachProxy(t, func(t *testing.T, proxy string) {
-		nodes, err := testenv.StartNodes(t.Context(), 1, testenv.NodeOptions{Binary: binary, Proxy: proxy, Settings: "games: {demo: {" + testenv.KeysYAML + "}}\nlimits: {connections_per_address: 1}\n"})
+		nodes, err := testenv.StartNodes(t.Context(), testenv.NodeOptions{Count: 1, Binary: binary, Proxy: proxy, Settings: "games: {demo: {" + testenv.KeysYAML + "}}\nlimits: {connections_per_address: 1}\n"})
 		if err != nil {
 			t.Fatal(err)
 		}

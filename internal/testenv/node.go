@@ -22,6 +22,7 @@ import (
 
 // NodeOptions configure a node. Nodes that share Redis and Database form one cluster.
 type NodeOptions struct {
+	Count    int           // of the nodes of StartNodes
 	Binary   string        // of the server; see BuildServer
 	Env      []string      // added to the environment of this process
 	Redis    string        // URL, or a word for StartNodes; "": the node embeds one

@@ -25,7 +25,7 @@ type Nodes struct {
 // redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
 // PostgreSQL with fsync) for Database. Then it starts nodes, one after another, because the first one creates the tables, and the proxy, if there is
 // one. Only the first node imports the bank. A floor takes the place of all nodes.
-func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err error) {
+func StartNodes(ctx context.Context, o NodeOptions) (s *Nodes, err error) {
 	defer Recover(&err)
 	s = new(Nodes)
 	s.startStores(&o)
@@ -39,7 +39,7 @@ func StartNodes(ctx context.Context, count int, o NodeOptions) (s *Nodes, err er
 		s.add(Must(StartFloor(o.Floor...)))
 		return s, nil
 	}
-	for range count {
+	for range o.Count {
 		s.add(Must(StartNode(ctx, o)))
 		o.Bank = nil
 	}

@@ -66,7 +66,7 @@ func newAnsweringPlayers(ctx context.Context, c cluster, o playOptions) *answeri
 }
 
 // playPart returns a part that seats players, calls measure, and ends the players.
-func playPart(name string, on clusterOptions, o playOptions, measure func(context.Context, *answeringPlayers)) part {
+func playPart(name string, on testenv.NodeOptions, o playOptions, measure func(context.Context, *answeringPlayers)) part {
 	return part{name, on, func(ctx context.Context, c cluster) {
 		p := newAnsweringPlayers(ctx, c, o)
 		defer p.close()

@@ -49,12 +49,12 @@ func (o *Answers) Run(ctx context.Context) {
 }
 
 func (o *Answers) parts(r *players.Report) []part {
-	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{
-		Redis: "redis", Bank: textBank(o.Questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
-	}}
-	onRedis := clusterOptions{node: testenv.NodeOptions{Redis: "redis"}}
+	node := testenv.NodeOptions{
+		Count: 1, Redis: "redis", Bank: textBank(o.Questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+	}
+	onRedis := testenv.NodeOptions{Redis: "redis"}
 	floor := onRedis
-	floor.node.Floor = []string{FloorProcess, "-players", strconv.Itoa(o.Players)}
+	floor.Floor = []string{FloorProcess, "-players", strconv.Itoa(o.Players)}
 	survival := playOptions{mode: "survival", players: o.Arenas * o.Players, arenas: o.Arenas, questions: o.Questions, answer: `"wrong"`}
 	if o.Rate > 0 {
 		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.Rate)
@@ -63,7 +63,7 @@ func (o *Answers) parts(r *players.Report) []part {
 		return []part{newCostPart(r, "answers", node, survival, 500*time.Millisecond, time.Second)}
 	}
 	t := newAnswerTable(r)
-	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {
+	playAll := func(name string, on testenv.NodeOptions, play playOptions, check func(*answeringPlayers) error) part {
 		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 			p.measureAll(ctx).addTo(t, name)
 			testenv.MustDo(check(p))

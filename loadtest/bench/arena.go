@@ -43,10 +43,10 @@ func (o *Arena) parts(r *players.Report) (all []part) {
 		r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...),
 		r.Table("for each player and match", append(players.Columns(1, "resident kB"), costColumns...)...),
 	}
-	on := clusterOptions{nodes: 2, node: testenv.NodeOptions{
-		Redis: "redis", Database: "postgres", Env: []string{"GOGC=100"},
+	on := testenv.NodeOptions{
+		Count: 2, Redis: "redis", Database: "postgres", Env: []string{"GOGC=100"},
 		Game: fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.Think + time.Second/2).Milliseconds()),
-	}}
+	}
 	for _, mode := range []string{"race", "buzzer", "survival"} {
 		all = append(all, part{mode, on, func(ctx context.Context, c cluster) { o.measure(ctx, c, t, mode) }})
 	}

@@ -43,11 +43,11 @@ func (o *Broadcast) Run(ctx context.Context) {
 
 func (o *Broadcast) parts(r *players.Report) []part {
 	t := r.Table("push to the last watcher", slices.Concat(players.Columns(1, "p50 ms", "max ms"), players.Columns(0, "bytes"), players.Columns(2, "server µs"))...)
-	node := testenv.NodeOptions{Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
+	node := testenv.NodeOptions{Count: 1, Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
 	size := 0
 	return []part{
-		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c cluster) { size = o.measureArena(ctx, t, c) }},
-		{"floor", clusterOptions{node: testenv.NodeOptions{Floor: []string{FloorProcess}}}, func(ctx context.Context, c cluster) {
+		{"arena", node, func(ctx context.Context, c cluster) { size = o.measureArena(ctx, t, c) }},
+		{"floor", testenv.NodeOptions{Floor: []string{FloorProcess}}, func(ctx context.Context, c cluster) {
 			o.measure(ctx, t, c, "floor", "", o.Pushes, func() {
 				for range o.Pushes {
 					testenv.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))

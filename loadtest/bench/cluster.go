@@ -27,7 +27,7 @@ type options struct {
 // part is one of the measurements of a program, on a cluster of its own. It fails by testenv.Must.
 type part struct {
 	name    string // several parts can have the same
-	cluster clusterOptions
+	nodes   testenv.NodeOptions
 	measure func(context.Context, cluster)
 }
 
@@ -38,8 +38,8 @@ func (p part) run(ctx context.Context, server string) (err error) {
 		}
 	}()
 	defer testenv.Recover(&err)
-	p.cluster.node.Binary = server
-	c := startCluster(ctx, p.cluster)
+	p.nodes.Binary = server
+	c := startCluster(ctx, p.nodes)
 	defer func() { err = errors.Join(err, c.stop()) }()
 	p.measure(ctx, c)
 	return nil
@@ -87,12 +87,6 @@ func choose(all []part, names []string) (chosen []part, err error) {
 	return chosen, nil
 }
 
-// clusterOptions say which nodes and stores to start.
-type clusterOptions struct {
-	nodes int
-	node  testenv.NodeOptions // of each node; see StartNodes
-}
-
 // cluster is nodes, or a floor in their place, and connections to the stores that they share.
 type cluster struct {
 	*testenv.Nodes
@@ -101,8 +95,8 @@ type cluster struct {
 }
 
 // startCluster starts the stores and then the nodes, or a floor in place of the nodes.
-func startCluster(ctx context.Context, o clusterOptions) cluster {
-	c := cluster{Nodes: testenv.Must(testenv.StartNodes(ctx, o.nodes, o.node))}
+func startCluster(ctx context.Context, o testenv.NodeOptions) cluster {
+	c := cluster{Nodes: testenv.Must(testenv.StartNodes(ctx, o))}
 	for _, server := range c.Masters {
 		c.masters = append(c.masters, redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 64}))
 	}

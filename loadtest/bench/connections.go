@@ -55,9 +55,9 @@ func (o *Connections) parts(r *players.Report) []part {
 		r.Table("bytes of a connection", append(players.Columns(0, "connections", "resident", "heap", "stacks"), players.Columns(3, "goroutines")...)...),
 		r.Table("until a client is served", slices.Concat(players.Columns(0, "clients"), players.Columns(1, "seconds", "p50 ms", "p99 ms", "max ms"), players.Columns(0, "refusals"))...),
 	}
-	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: "redis", Env: []string{"GOGC=100"}, Game: longQuestions}}
+	node := testenv.NodeOptions{Count: 1, Redis: "redis", Env: []string{"GOGC=100"}, Game: longQuestions}
 	two := node
-	two.nodes = 2
+	two.Count = 2
 	idle := func(name string) func(context.Context, cluster) {
 		return func(ctx context.Context, c cluster) { o.measureIdle(ctx, t, c, name) }
 	}
@@ -67,7 +67,7 @@ func (o *Connections) parts(r *players.Report) []part {
 		}
 	}
 	return []part{
-		{"idle", clusterOptions{node: testenv.NodeOptions{Floor: []string{FloorProcess}}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
+		{"idle", testenv.NodeOptions{Floor: []string{FloorProcess}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
 		{"play", node, play(true, "playing, arenas")}, {"play", node, play(false, "playing, duels")},
 		{"kill", two, func(ctx context.Context, c cluster) { o.measureKill(ctx, t, c) }},
 	}

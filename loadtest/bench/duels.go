@@ -50,7 +50,7 @@ func (o *Duels) parts(r *players.Report) []part {
 		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, warmUpTime, o.Duration)}
 	}
 	t := newAnswerTable(r)
-	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
+	measure := func(name string, on testenv.NodeOptions, maxDelay time.Duration) part {
 		play := play
 		play.maxDelay = maxDelay
 		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
@@ -59,9 +59,9 @@ func (o *Duels) parts(r *players.Report) []part {
 		})
 	}
 	floor, postgres := newDuelCluster("redis", 0), newDuelCluster("redis", 70*time.Millisecond)
-	floor.node.Floor = []string{FloorProcess, "-questions", "10"}
-	postgres.node.Database = "postgres"
-	postgres.node.Game = "{retention: {answers_days: 30, matches_days: 60}, " + postgres.node.Game[1:]
+	floor.Floor = []string{FloorProcess, "-questions", "10"}
+	postgres.Database = "postgres"
+	postgres.Game = "{retention: {answers_days: 30, matches_days: 60}, " + postgres.Game[1:]
 	return []part{
 		measure("embedded", newDuelCluster("", 0), 0),
 		measure("embedded paced", newDuelCluster("", 700*time.Millisecond), 300*time.Millisecond),
@@ -75,9 +75,9 @@ func (o *Duels) parts(r *players.Report) []part {
 
 // newDuelCluster returns a node for duels on a Redis (see StartNodes), with a pause after each
 // question.
-func newDuelCluster(redis string, pause time.Duration) clusterOptions {
+func newDuelCluster(redis string, pause time.Duration) testenv.NodeOptions {
 	game := fmt.Sprintf("{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", pause.Milliseconds())
-	return clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: redis, Bank: textBank(100), Game: game}}
+	return testenv.NodeOptions{Count: 1, Redis: redis, Bank: textBank(100), Game: game}
 }
 
 const (

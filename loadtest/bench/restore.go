@@ -54,7 +54,7 @@ func (b *Restore) Run(ctx context.Context) {
 	b.Server, b.dir = testenv.Must(testenv.BuildServer(ctx, b.Server)), testenv.Must(os.MkdirTemp("", "laststand-restore-"))
 	defer func() { testenv.MustDo(os.RemoveAll(b.dir)) }()
 	b.stores = testenv.NodeOptions{Binary: b.Server, Redis: "redis", Database: "postgres", Game: "{duel: {questions: 10}}"}
-	started := testenv.Must(testenv.StartNodes(ctx, 0, b.stores))
+	started := testenv.Must(testenv.StartNodes(ctx, b.stores))
 	b.stores.Redis, b.stores.Database = started.Masters[0].URL, started.Postgres.URL
 	b.fill(ctx)
 	b.measure(ctx)

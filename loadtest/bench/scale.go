@@ -60,7 +60,7 @@ const (
 
 func (o *Scale) newPart(t *players.Table, store string, nodes int, kind string) part {
 	name := fmt.Sprintf("%s/%s/%d", kind, store, nodes)
-	on := clusterOptions{nodes: nodes, node: testenv.NodeOptions{Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}}
+	on := testenv.NodeOptions{Count: nodes, Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}
 	play := o.play(kind)
 	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()

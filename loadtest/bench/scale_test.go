@@ -51,7 +51,7 @@ func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	t.Parallel()
 	o := Scale{Players: 800, Rate: 2000}
 	parts := o.parts(players.NewReport("test"))
-	if p := parts[len(parts)-1]; p.name != "duels/cluster/4" || p.cluster.nodes != 4 || p.cluster.node.Redis != "cluster" || o.play("duels").mode != "duel" {
+	if p := parts[len(parts)-1]; p.name != "duels/cluster/4" || p.nodes.Count != 4 || p.nodes.Redis != "cluster" || o.play("duels").mode != "duel" {
 		t.Errorf("%+v", p)
 	}
 	if chosen, err := choose(parts, []string{"duels/redis/4", "arenas/cluster/1"}); err != nil || len(chosen) != 2 || chosen[0].name != "duels/redis/4" || chosen[1].name != "arenas/cluster/1" {
@@ -70,10 +70,10 @@ func TestScaleMeasuresTheChosenCases(t *testing.T) {
 func TestAFloorTakesThePlaceOfAllNodes(t *testing.T) {
 	t.Parallel()
 	for _, p := range slices.Concat((&Duels{Pairs: 1}).parts(players.NewReport("test")), (&Answers{Arenas: 1, Players: 1, Questions: 1}).parts(players.NewReport("test"))) {
-		if p.cluster.node.Floor == nil {
+		if p.nodes.Floor == nil {
 			continue
 		}
-		p.cluster.nodes, p.cluster.node.Redis = max(p.cluster.nodes, 1), "" // there is no binary of a node, so none can start
+		p.nodes.Count, p.nodes.Redis = max(p.nodes.Count, 1), "" // there is no binary of a node, so none can start
 		p.measure = func(_ context.Context, c cluster) {
 			if len(c.All) != 1 || len(c.URLs()) != 1 || !strings.Contains(c.All[0].Log(), "listening on "+c.URLs()[0]) {
 				t.Errorf("%s: %d servers at %v", p.name, len(c.All), c.URLs())

@@ -23,11 +23,11 @@ type ClusterConfig struct {
 // database.
 func (r *run) startNodes(ctx context.Context, count int) {
 	o := r.Node
-	o.Binary, o.Redis, o.Database = testenv.Must(testenv.BuildServer(ctx, r.Server)), r.Redis, r.Database
+	o.Binary, o.Redis, o.Database, o.Count = testenv.Must(testenv.BuildServer(ctx, r.Server)), r.Redis, r.Database, count
 	if o.Database == "" && count > 1 {
 		o.Database = "postgres"
 	}
-	r.Server, r.Nodes = o.Binary, testenv.Must(testenv.StartNodes(ctx, count, o))
+	r.Server, r.Nodes = o.Binary, testenv.Must(testenv.StartNodes(ctx, o))
 }
 
 // stopNodes ends all nodes. Further calls do nothing.
