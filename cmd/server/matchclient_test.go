@@ -118,7 +118,7 @@ func follow(rules *checker.Checker, players []*matchClient, spectators ...*match
 		c.view, c.submitted = rules.Player(c.id), map[int64]protocol.Answer{}
 	}
 	for _, c := range spectators {
-		c.view = rules.Spectator()
+		c.view = rules.Player("")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // Sent notes an answer that the client sends to a question of its match.
@@ -37,24 +38,16 @@ func (v *View) sentAnswer(a protocol.Answer) *answer {
 // Accepted takes the reply that accepts an answer. The same answer always gets the same
 // reply; known reports that this answer already had it.
 func (v *View) Accepted(a protocol.Answer, data json.RawMessage) (known bool, err error) {
-	sent := v.sentAnswer(a)
-	var reply protocol.Answered
-	switch err := json.Unmarshal(data, &reply); {
-	case err != nil:
-		return false, ContractError("%v: %s", err, data)
-	case sent == nil:
-		return false, ContractError("the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
-	case reply.Question != *a.Question || *a.Question < 0:
-		return false, ContractError("the answer to question %d of %s got %s", *a.Question, a.Match, data)
-	case sent.accepted != nil && !bytes.Equal(sent.accepted, encodeGiven(a)):
-		return true, ContractError("question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, encodeGiven(a), data)
-	case sent.accepted != nil && !bytes.Equal(sent.replyData, data):
-		return true, ContractError("question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
-	case sent.accepted != nil:
+	defer testenv.Recover(&err)
+	sent, given, reply := v.sentAnswer(a), encodeGiven(a), decode[protocol.Answered](data)
+	breachIf(sent == nil, "the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
+	breachIf(reply.Question != *a.Question || *a.Question < 0, "the answer to question %d of %s got %s", *a.Question, a.Match, data)
+	if sent.accepted != nil {
+		breachIf(!bytes.Equal(sent.accepted, given), "question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, given, data)
+		breachIf(!bytes.Equal(sent.replyData, data), "question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
 		return true, nil
 	}
-	sent.accepted, sent.replyData, sent.reply = encodeGiven(a), data, reply
-	sent.isEarly = *a.Question >= v.asked
+	sent.accepted, sent.replyData, sent.reply, sent.isEarly = given, data, reply, *a.Question >= v.asked
 	return false, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // Checker follows all matches of a run and judges each of them once. It is safe for
@@ -95,12 +97,18 @@ func (v *Violations) All() (listed []string, count int) {
 	return slices.Clone(v.listed), v.count
 }
 
-// decode decodes what a server sent.
-func decode[T any](data json.RawMessage) (v T, err error) {
-	if err := json.Unmarshal(data, &v); err != nil {
-		return v, ContractError("%v: %s", err, data)
+// decode decodes what a server sent. It fails by testenv.Must.
+func decode[T any](data json.RawMessage) (v T) {
+	err := json.Unmarshal(data, &v)
+	breachIf(err != nil, "%v: %s", err, data)
+	return v
+}
+
+// breachIf fails by testenv.Must if the server broke the contract.
+func breachIf(isBroken bool, format string, args ...any) {
+	if isBroken {
+		testenv.MustDo(ContractError(format, args...))
 	}
-	return v, nil
 }
 
 // ContractError returns an error that wraps ErrContract.

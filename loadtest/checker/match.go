@@ -184,8 +184,9 @@ func (r *round) add(kind string, data json.RawMessage) error {
 		}
 		r.seen[push.Player] = true
 	case protocol.TypeQuestionClosed:
-		closed, err := decode[protocol.QuestionClosed](data)
-		r.closed, r.right = &closed, DecodeCorrectAnswer(closed.Answer)
+		r.closed = new(protocol.QuestionClosed)
+		err := json.Unmarshal(data, r.closed)
+		r.right = DecodeCorrectAnswer(r.closed.Answer)
 		return err
 	default:
 		return fmt.Errorf("this is no numbered push")

@@ -451,7 +451,7 @@ func TestAMatchMustReachItsEnd(t *testing.T) {
 	} {
 		c, seq, zero, next := &Checker{Leavers: test.leavers}, int64(0), 0, 1
 		ada := c.Player("ada")
-		host := c.Spectator()
+		host := c.Player("")
 		numbered(t, &seq, protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: 1, Players: 1, Seats: []protocol.SeatView{{ID: "ada"}}}, ada, host)
 		numbered(t, &seq, protocol.TypeQuestion, protocol.Question{Of: 1, OpensAt: opensAt, ClosesAt: opensAt + limitMS}, ada, host)
 		if test.answersNext {
@@ -493,7 +493,7 @@ func TestAQuestionOpensAfterThePause(t *testing.T) {
 		{"timeout", limitMS + answerGraceMS + 400 - maxClockSkewMS, false}, {"timeout", limitMS + answerGraceMS + 400 - maxClockSkewMS - 1, true},
 	} {
 		c, seq := &Checker{RevealMS: 400}, int64(0)
-		host := c.Spectator()
+		host := c.Player("")
 		numbered(t, &seq, protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: 2, Players: 1, StartsAt: opensAt, Seats: []protocol.SeatView{{ID: "ada"}}}, host)
 		for question, at := range []int64{opensAt, opensAt + test.openMS} {
 			elapsed := int64(700)

@@ -1,10 +1,10 @@
 package checker
 
 import (
-	"encoding/json"
 	"slices"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // View is what one client sees of its matches, one match after another. It is not safe
@@ -23,12 +23,9 @@ type View struct {
 	isRated bool   // match.over has a rating for the player
 }
 
-// Player returns the view of a client that plays as the given player.
+// Player returns the view of a client that plays as the given player, or of one that does not play
+// (""), such as a host.
 func (c *Checker) Player(id string) *View { return &View{checker: c, player: id} }
-
-// Spectator returns the view of a client that receives the pushes of matches but does
-// not play, such as a host.
-func (c *Checker) Spectator() *View { return &View{checker: c} }
 
 // Match returns the id of the current match, or of the last one; "" before the first.
 func (v *View) Match() string {
@@ -78,47 +75,42 @@ func (v *View) Newest() []byte { return locked(v.match, func(m *match) []byte { 
 
 // Push takes a push or a match.state. The parameter at is the cluster time (ms) at which
 // it came, at the latest; 0: unknown.
-func (v *View) Push(f Frame, at int64) error {
+func (v *View) Push(f Frame, at int64) (err error) {
+	defer testenv.Recover(&err)
 	switch {
 	case f.Seq > 0:
-		return v.numbered(f, at)
+		v.takeNumbered(f, at)
 	case f.Type == protocol.TypeOwn:
-		return v.takeOwn(f)
+		v.takeOwn(f)
 	case f.Type == protocol.TypeOwnDeadline:
-		own, err := decode[protocol.OwnDeadline](f.Data)
-		if err != nil {
-			return err
-		}
-		return v.takeOwnDeadline(own)
+		v.takeOwnDeadline(decode[protocol.OwnDeadline](f.Data))
 	case f.Type == protocol.TypeSettled:
-		return v.takeSettled(f)
+		v.takeSettled(f)
 	case f.Type == protocol.TypeMatchState:
-		return v.takeState(f.Data)
+		v.takeState(decode[protocol.MatchState](f.Data))
 	}
 	return nil
 }
 
-func (v *View) numbered(f Frame, at int64) error {
+func (v *View) takeNumbered(f Frame, at int64) {
 	if f.Seq == 1 && !v.IsPlaying() {
 		v.start(f.Match)
 	}
-	if !v.IsPlaying() || f.Match != v.match.id || f.Seq != v.seq+1 {
-		return ContractError("push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
-	}
+	breachIf(!v.IsPlaying() || f.Match != v.match.id || f.Seq != v.seq+1, "push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
 	v.seq = f.Seq
-	if err := v.match.push(f); err != nil {
-		return err
-	}
+	testenv.MustDo(v.match.push(f))
 	switch f.Type {
 	case protocol.TypeQuestion:
 		v.asked++
-		return v.checkOpening(at)
+		q, _ := v.Question()
+		breachIf(at != 0 && at < q.OpensAt-maxClockSkewMS, "%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
 	case protocol.TypeQuestionClosed:
 		v.noteElimination()
 	case protocol.TypeMatchOver:
-		return v.takeOver(f)
+		over := decode[protocol.MatchOver](f.Data)
+		v.isOver = true
+		v.isRated = slices.ContainsFunc(over.Standings, func(s protocol.OverStanding) bool { return s.Player == v.player && s.Rating != nil })
 	}
-	return nil
 }
 
 func (v *View) start(match string) {
@@ -129,27 +121,11 @@ func (v *View) start(match string) {
 	}
 }
 
-// checkOpening checks that the newest question did not come before it opens.
-func (v *View) checkOpening(at int64) error {
-	q, _ := v.Question()
-	if at != 0 && at < q.OpensAt-maxClockSkewMS {
-		return ContractError("%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
-	}
-	return nil
-}
-
 // noteElimination notes whether the close of the newest question eliminates the player.
 func (v *View) noteElimination() {
 	if _, closed := v.Question(); closed != nil {
 		v.isOut = v.isOut || slices.ContainsFunc(closed.Results, func(r protocol.QuestionResult) bool { return r.Player == v.player && r.Out })
 	}
-}
-
-func (v *View) takeOver(f Frame) error {
-	over, err := decode[protocol.MatchOver](f.Data)
-	v.isOver = true
-	v.isRated = slices.ContainsFunc(over.Standings, func(s protocol.OverStanding) bool { return s.Player == v.player && s.Rating != nil })
-	return err
 }
 
 // Finish notes that the client has seen the end of its match and has no open request.
@@ -161,72 +137,59 @@ func (v *View) Finish() {
 }
 
 // takeOwn takes the result that only this player receives.
-func (v *View) takeOwn(f Frame) error {
-	own, err := decode[protocol.Own](f.Data)
-	if err != nil || v.part == nil || v.part.hasEnded || v.match.id != own.Match {
-		return err
+func (v *View) takeOwn(f Frame) {
+	own := decode[protocol.Own](f.Data)
+	if v.part == nil || v.part.hasEnded || v.match.id != own.Match {
+		return
 	}
-	if q, _ := v.Asked(own.Question); q.Of == 0 {
-		return ContractError("question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
-	}
+	q, _ := v.Asked(own.Question)
+	breachIf(q.Of == 0, "question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
 	v.part.own[own.Question] = own
 	v.isOut = v.isOut || own.Out
-	return nil
 }
 
 // takeSettled checks that the final rating comes exactly if the match is rated.
-func (v *View) takeSettled(f Frame) error {
-	s, err := decode[protocol.Settled](f.Data)
-	if err == nil && v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated {
-		return ContractError("match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
-	}
-	return err
+func (v *View) takeSettled(f Frame) {
+	s := decode[protocol.Settled](f.Data)
+	breachIf(v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated, "match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
 }
 
 // takeState compares the player's answer in a match.state with the reply to it. The state
 // may hold an answer whose reply has not come yet.
-func (v *View) takeState(data json.RawMessage) error {
-	s, err := decode[protocol.MatchState](data)
-	if err == nil && s.OwnDeadline != nil {
-		err = v.takeOwnDeadline(*s.OwnDeadline)
+func (v *View) takeState(s protocol.MatchState) {
+	if s.OwnDeadline != nil {
+		v.takeOwnDeadline(*s.OwnDeadline)
 	}
-	if err != nil || v.part == nil || s.Question == nil || v.isOver {
-		return err
+	if v.part == nil || s.Question == nil || v.isOver {
+		return
 	}
 	sent := v.part.answers[s.Question.Question]
-	switch {
-	case sent == nil && s.YourAnswer != nil:
-		return ContractError("question %d of %s was not answered, and the state has %s", s.Question.Question, v.match.id, s.YourAnswer.Given)
-	case sent != nil && sent.accepted != nil && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)):
-		return ContractError("question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
+	breachIf(sent == nil && s.YourAnswer != nil, "question %d of %s was not answered, and the state has %+v", s.Question.Question, v.match.id, s.YourAnswer)
+	if sent.isAccepted() && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)) {
+		breachIf(true, "question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
 	}
-	return nil
 }
 
 // takeOwnDeadline takes the later close of a question that only a player with extra time
 // receives. The extra time is the same in all questions.
-func (v *View) takeOwnDeadline(own protocol.OwnDeadline) error {
-	switch {
-	case v.match != nil && v.part == nil:
-		return ContractError("a client that does not play %s is told %+v", v.match.id, own)
-	case v.match == nil, v.isOver, v.match.id != own.Match:
-		return nil
-	case !slices.Contains([]int64{25, 50, 100}, own.Extra), v.part.extra != 0 && v.part.extra != own.Extra:
-		return ContractError("a player of %s with %d%% extra time is told %+v", v.match.id, v.part.extra, own)
+func (v *View) takeOwnDeadline(own protocol.OwnDeadline) {
+	if v.match == nil || v.part != nil && (v.isOver || v.match.id != own.Match) {
+		return
 	}
-	v.part.extra = own.Extra
 	m := v.match
+	breachIf(v.part == nil, "a client that does not play %s is told %+v", m.id, own)
+	breachIf(!slices.Contains([]int64{25, 50, 100}, own.Extra) || v.part.extra != 0 && v.part.extra != own.Extra,
+		"a player of %s with %d%% extra time is told %+v", m.id, v.part.extra, own)
+	v.part.extra = own.Extra
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.extra = max(m.extra, own.Extra)
 	r := m.log.round(own.Question)
 	if r == nil { // a state can come before its question
-		return nil
+		return
 	}
-	if closesAt := own.ClosesAt - r.limitMS()*own.Extra/100; closesAt < r.asked.ClosesAt || closesAt > r.closesAt {
-		return ContractError("question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
-	}
-	return nil
+	closesAt := own.ClosesAt - r.limitMS()*own.Extra/100
+	breachIf(closesAt < r.asked.ClosesAt || closesAt > r.closesAt, "question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
 }
 
 // LastClosesAt is when a question of the match closes at the latest: for the player with the

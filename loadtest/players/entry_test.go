@@ -17,7 +17,8 @@ func newRun(t *testing.T, c Config) *matchRun {
 	t.Helper()
 	c.Checker, c.Stats = new(checker.Checker), NewRecorder(time.Hour)
 	g := NewGroup(t.Context(), c)
-	p := &member{group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
+	_, dice := g.newClient()
+	p := &member{group: g, dice: dice, view: c.Checker.Player("ada")}
 	return &matchRun{member: p, leave: t.Context(), kind: protocol.TypeDuelJoin}
 }
 

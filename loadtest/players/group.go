@@ -80,6 +80,7 @@ type Group struct {
 
 	Connected atomic.Int64
 	Posted    atomic.Int64 // behaviours that the server has answered for
+	clients   atomic.Int64 // made so far
 
 	arenaMatch atomic.Value // string: a match of an arena
 
@@ -90,7 +91,6 @@ type Group struct {
 	hosting sync.WaitGroup // of the arenas
 
 	mu        sync.Mutex
-	clients   int               // made so far
 	tokens    map[string]string // by player
 	duellists []*member
 	quits     []context.CancelFunc // one per duellist
@@ -101,6 +101,9 @@ func NewGroup(ctx context.Context, c Config) *Group {
 	g := &Group{Config: c, life: ctx, offers: make(chan *seat, 10_000), limiter: rate.NewLimiter(rate.Inf, 1), tokens: make(map[string]string)}
 	if c.ConnectsPerSecond > 0 {
 		g.SetRate(c.ConnectsPerSecond)
+	}
+	if c.Dialer == nil {
+		g.Dialer = func(int) *net.Dialer { return nil }
 	}
 	g.closing, g.close = context.WithCancel(ctx)
 	return g
@@ -149,12 +152,10 @@ func (g *Group) server(dice *rand.Rand, last string) string {
 	return urls[n]
 }
 
-// number returns the number of the next client.
-func (g *Group) number() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.clients++
-	return g.clients - 1
+// newClient returns the number of the next client, and what decides its choices.
+func (g *Group) newClient() (n int, dice *rand.Rand) {
+	n = int(g.clients.Add(1)) - 1
+	return n, rand.New(rand.NewPCG(g.Seed, uint64(n))) //nolint:gosec // a seed must repeat its choices
 }
 
 // readTimeout bounds a read of Get.
@@ -170,24 +171,4 @@ func (g *Group) Get(ctx context.Context, player, path string, v any) error {
 	g.mu.Unlock()
 	urls := g.Servers()
 	return Call{URL: urls[rand.IntN(len(urls))] + "/v1/games/demo/" + path, Token: token}.Do(ctx, v) //nolint:gosec // no secret
-}
-
-func (g *Group) newDice(n int) *rand.Rand {
-	return rand.New(rand.NewPCG(g.Seed, uint64(n))) //nolint:gosec // a seed must repeat its choices
-}
-
-func (g *Group) dialer(n int) *net.Dialer {
-	if g.Dialer == nil {
-		return nil
-	}
-	return g.Dialer(n)
-}
-
-// countConnect records an attempt to connect.
-func (g *Group) countConnect(took time.Duration, err error) {
-	if err != nil {
-		g.Stats.Count("connect "+outcome(err), 1)
-		return
-	}
-	g.Stats.Add(Connecting, took)
 }

@@ -61,24 +61,15 @@ type Call struct {
 	Body   any         // sent as JSON; nil: none
 }
 
-// StatusError is an answer with a status that is no success.
-type StatusError struct {
-	Status int
-	Body   string
-}
-
-// Error implements error.
-func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
-
-// Do makes the request and decodes its JSON answer into v. A status that is no success is a
-// *StatusError.
+// Do makes the request and decodes its JSON answer into v. If the status is no success, the answer is
+// the error.
 func (c Call) Do(ctx context.Context, v any) error {
 	answer, err := c.Send(ctx)
 	if err != nil {
 		return err
 	}
 	if answer.Status/100 != 2 {
-		return fmt.Errorf("players: %s %s: %w", c.Method, c.URL, &StatusError{answer.Status, string(answer.Body)})
+		return fmt.Errorf("players: %s %s: %w", c.Method, c.URL, answer)
 	}
 	return json.Unmarshal(answer.Body, v)
 }
@@ -89,6 +80,9 @@ type Response struct {
 	Header http.Header
 	Body   []byte
 }
+
+// Error implements error, for an answer with a status that is no success.
+func (r Response) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
 
 // Send makes the request, and returns the answer whatever its status is.
 func (c Call) Send(ctx context.Context) (answer Response, err error) {
@@ -157,21 +151,21 @@ func shortPause() time.Duration {
 
 // isTemporary reports whether an HTTP request may succeed later.
 func isTemporary(err error) bool {
-	refused, ok := errors.AsType[*StatusError](err)
+	refused, ok := errors.AsType[Response](err)
 	return !ok || refused.Status == http.StatusTooManyRequests || refused.Status >= 500
 }
 
 // outcome describes the result of a call in a few words.
 func outcome(err error) string {
 	code := CloseCode(err)
-	refused, _ := errors.AsType[*StatusError](err)
+	refused, _ := errors.AsType[Response](err)
 	timeout, _ := errors.AsType[net.Error](err)
 	switch {
 	case err == nil:
 		return "ok"
 	case code != 0:
 		return fmt.Sprintf("closed %d", code)
-	case refused != nil:
+	case refused.Status != 0:
 		return fmt.Sprintf("status %d", refused.Status)
 	case errors.Is(err, context.Canceled):
 		return "given up"

@@ -54,9 +54,9 @@ type request struct {
 
 // newMember makes a player or a host. It connects when it has something to do.
 func (g *Group) newMember(ctx context.Context, role string) (p *member, err error) {
-	n := g.number()
-	p = &member{group: g, dice: g.newDice(n), dialer: Dialer{LocalDialer: g.dialer(n), Buffer: 2048}, view: g.Checker.Spectator()}
-	p.Guest, err = g.guest(ctx, role, fmt.Sprintf("%s%s_%d", g.IDPrefix, role, n), p.dice)
+	n, dice := g.newClient()
+	p = &member{group: g, dice: dice, dialer: Dialer{LocalDialer: g.Dialer(n), Buffer: 2048}, view: g.Checker.Player("")}
+	p.Guest, err = g.guest(ctx, role, fmt.Sprintf("%s%s_%d", g.IDPrefix, role, n), dice)
 	if role == "player" {
 		p.view = g.Checker.Player(p.ID)
 		g.mu.Lock()

@@ -60,13 +60,16 @@ func (p *member) dial(ctx context.Context) (*Player, error) {
 	}
 	dialledAt := time.Now()
 	player, err := p.dialer.Connect(ctx, p.server, p.Guest, resume)
-	p.group.countConnect(time.Since(dialledAt), err)
-	p.refusal = err
-	if err == nil && !p.isConnected {
+	if p.refusal = err; err != nil {
+		p.group.Stats.Count("connect "+outcome(err), 1)
+		return nil, err
+	}
+	p.group.Stats.Add(Connecting, time.Since(dialledAt))
+	if !p.isConnected {
 		p.isConnected = true
 		p.group.Connected.Add(1)
 	}
-	return player, err
+	return player, nil
 }
 
 // waitToReconnect waits as long as the contract requires after the loss of a connection. It

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"laststand/internal/protocol"
 )
 
@@ -22,10 +24,10 @@ type service struct {
 
 // startService runs a new service until the group closes.
 func (g *Group) startService(run func(*service)) {
-	s := &service{Group: g, n: g.number()}
-	s.dice = g.newDice(s.n)
+	s := &service{Group: g}
+	s.n, s.dice = g.newClient()
 	transport := &http.Transport{MaxIdleConnsPerHost: 2}
-	if from := g.dialer(s.n); from != nil {
+	if from := g.Dialer(s.n); from != nil {
 		transport.DialContext = from.DialContext
 	}
 	s.http = &http.Client{Timeout: g.ReplyTimeout, Transport: transport}
@@ -75,8 +77,8 @@ func (s *service) noteRefusal(what string, err error) {
 		return
 	}
 	s.Stats.Count(what+" "+outcome(err), 1)
-	refused, _ := errors.AsType[*StatusError](err)
-	if refused != nil && refused.Status == http.StatusServiceUnavailable || CloseCode(err) == protocol.CloseOverloaded {
+	refused, _ := errors.AsType[Response](err)
+	if refused.Status == http.StatusServiceUnavailable || CloseCode(err) == protocol.CloseOverloaded {
 		s.Stats.Count(Shed, 1)
 	} else if s.Strict {
 		s.Checker.Violations.Add("%s: %v", what, err)
@@ -106,7 +108,8 @@ func (s *service) arrive() error {
 	if err != nil {
 		return err
 	}
-	p, err := Dialer{LocalDialer: s.dialer(s.number())}.Connect(ctx, server, guest, nil)
+	n, _ := s.newClient()
+	p, err := Dialer{LocalDialer: s.Dialer(n)}.Connect(ctx, server, guest, nil)
 	if err != nil {
 		return err
 	}
@@ -125,14 +128,8 @@ func (g *Group) AddBehaviours(perSecond float64) {
 			return
 		}
 		size := min(max(int(perSecond/10), 1), maxBatch)
-		tick := time.NewTicker(time.Duration(float64(size) / perSecond * float64(time.Second)))
-		defer tick.Stop()
-		for first := 0; ; first += size {
-			select {
-			case <-s.closing.Done():
-				return
-			case <-tick.C:
-			}
+		limiter := rate.NewLimiter(rate.Limit(perSecond/float64(size)), 1)
+		for first := 0; limiter.Wait(s.closing) == nil; first += size {
 			if err := s.postBehaviours(token, first, size); err != nil {
 				s.Stats.Count("behaviour "+outcome(err), 1)
 			}
@@ -156,7 +153,7 @@ func (s *service) postBehaviours(token string, first, n int) error {
 		Client: s.http, Method: http.MethodPost, URL: s.Servers()[0] + "/v1/games/demo/behaviours", Token: token, Body: map[string]any{"behaviours": items},
 	}
 	if err := post.Do(s.life, &answer); err != nil {
-		if _, refused := errors.AsType[*StatusError](err); !refused && s.life.Err() == nil {
+		if _, refused := errors.AsType[Response](err); !refused && s.life.Err() == nil {
 			s.Checker.Violations.Add("it is unknown whether %d behaviours were accepted: %v", n, err)
 		}
 		return err
