@@ -163,7 +163,7 @@ func TestNamesAreUnique(t *testing.T) {
 	for _, m := range broken {
 		note("frame", m.name)
 	}
-	for _, c := range crookedRequests() {
+	for _, c := range badRequests() {
 		note("request", c.name)
 	}
 	if _, err := runAttack(t.Context(), attackOrder{Kind: "nothing"}); err == nil {

@@ -81,17 +81,12 @@ func (a *attacker) noteAnswer(request, listener string, answer players.Response)
 	a.violationIf(bytes.Contains(body, []byte("goroutine ")) || bytes.Contains(body, []byte("panic")), "%.80s shows the inside of the server: %.200s", request, body)
 }
 
-// These are opcodes of RFC 6455, section 5.2, and the bits beside them.
+// These are an opcode of RFC 6455, section 5.2, and the bits beside opcodes.
 const (
-	opContinuation = 0x0
-	opText         = 0x1
-	opBinary       = 0x2
-	opClose        = 0x8
-	opPing         = 0x9
-	opPong         = 0xa
-	bitFinal       = 0x80
-	bitCompressed  = 0x40
-	bitMasked      = 0x80
+	continuation  = 0x0
+	bitFinal      = 0x80
+	bitCompressed = 0x40
+	bitMasked     = 0x80
 )
 
 // encode encodes a frame of RFC 6455. claimed is the length that the header states; if
@@ -113,7 +108,7 @@ func encode(first byte, payload []byte, claimed int64) []byte {
 	return append(append(out, 0, 0, 0, 0), payload...)
 }
 
-func textFrame(text string) []byte { return encode(bitFinal|opText, []byte(text), -1) }
+func textFrame(text string) []byte { return encode(bitFinal|websocket.TextMessage, []byte(text), -1) }
 
 // dial opens a TCP connection; nil: it failed, which is noted.
 func (w *worker) dial() net.Conn {

@@ -7,15 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"laststand/loadtest/players"
 )
 
-// malformed is something that the server must refuse. want lists the allowed refusals;
-// "cut" is always allowed.
+// malformed is a frame or a request that the server must refuse. It may always cut the connection.
 type malformed struct {
 	name string
 	raw  []byte
-	want string // separated by commas
+	want string // the allowed refusals, separated by commas
+}
+
+// allows reports whether a refusal is allowed, or one of those that always are.
+func (m malformed) allows(refusal string, always ...string) bool {
+	return slices.Contains(append(always, strings.Split(m.want, ",")...), refusal)
 }
 
 // broken are frames that the contract does not allow from a player who has said hello.
@@ -34,22 +40,22 @@ var broken = []malformed{
 	{"broken UTF-8", textFrame("{\"id\":1,\"type\":\"ping\",\"data\":{\"at\":\"\xff\xfe\"}}"), "close 4400"},
 	{"a lone surrogate", textFrame(`{"id":1,"type":"match.sync","data":{"match":"\ud800","seq":0}}`), "error bad_request,error not_in_match"},
 	{"NUL", textFrame(`{"id":1,"type":"match.sync","data":{"match":"m_\u0000","seq":0}}`), "error bad_request,error not_in_match"},
-	{"binary", encode(bitFinal|opBinary, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 4400"},
+	{"binary", encode(bitFinal|websocket.BinaryMessage, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 4400"},
 	{"5 KiB", textFrame(`{"id":1,"type":"ping","data":{"at":"` + pad(5000) + `"}}`), "close 1009"},
 	{"64 KiB", textFrame(pad(65_536)), "close 1009"},
-	{"a claim of 4 GiB", append(encode(bitFinal|opText, nil, 1<<32), pad(5000)...), "close 1009"},
-	{"a claim of 2^63", append([]byte{bitFinal | opText, bitMasked | 127, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, pad(5000)...), "close 1009,close 1002,cut"},
+	{"a claim of 4 GiB", append(encode(bitFinal|websocket.TextMessage, nil, 1<<32), pad(5000)...), "close 1009"},
+	{"a claim of 2^63", append([]byte{bitFinal | websocket.TextMessage, bitMasked | 127, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, pad(5000)...), "close 1009,close 1002,cut"},
 	{"fragments beyond 4 KiB", fragments(700, 8), "close 1009"},
 	{"empty fragments without an end", fragments(3000, 0), "close 1009,close 4400,none"},
-	{"a compressed bit", encode(bitFinal|bitCompressed|opText, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 1002"},
-	{"no mask", append([]byte{bitFinal | opText, 2}, `{}`...), "close 1002"},
+	{"a compressed bit", encode(bitFinal|bitCompressed|websocket.TextMessage, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 1002"},
+	{"no mask", append([]byte{bitFinal | websocket.TextMessage, 2}, `{}`...), "close 1002"},
 	{"an opcode that is nobody's", encode(bitFinal|0x3, []byte("x"), -1), "close 1002"},
-	{"a continuation of nothing", encode(bitFinal|opContinuation, []byte("x"), -1), "close 1002"},
-	{"a text within a text", append(encode(opText, []byte(`{"id"`), -1), textFrame(`{}`)...), "close 1002"},
-	{"a ping of 200 bytes", encode(bitFinal|opPing, []byte(pad(200)), -1), "close 1002"},
-	{"a ping in fragments", encode(opPing, []byte("x"), -1), "close 1002"},
-	{"a closing of one byte", encode(bitFinal|opClose, []byte{3}, -1), "close 1002"},
-	{"a closing with no code of its own", encode(bitFinal|opClose, []byte{0, 1}, -1), "close 1002"},
+	{"a continuation of nothing", encode(bitFinal|continuation, []byte("x"), -1), "close 1002"},
+	{"a text within a text", append(encode(websocket.TextMessage, []byte(`{"id"`), -1), textFrame(`{}`)...), "close 1002"},
+	{"a ping of 200 bytes", encode(bitFinal|websocket.PingMessage, []byte(pad(200)), -1), "close 1002"},
+	{"a ping in fragments", encode(websocket.PingMessage, []byte("x"), -1), "close 1002"},
+	{"a closing of one byte", encode(bitFinal|websocket.CloseMessage, []byte{3}, -1), "close 1002"},
+	{"a closing with no code of its own", encode(bitFinal|websocket.CloseMessage, []byte{0, 1}, -1), "close 1002"},
 	{"no id", textFrame(`{"type":"ping","data":{"at":1}}`), "error bad_request"},
 	{"a huge id", textFrame(`{"id":9007199254740993,"type":"ping","data":{"at":1}}`), "error bad_request"},
 	{"an id of 1e308", textFrame(`{"id":1e308,"type":"ping","data":{"at":1}}`), "error bad_request"},
@@ -71,9 +77,9 @@ var broken = []malformed{
 
 // fragments encodes a text as many fragments without a final one.
 func fragments(n, size int) []byte {
-	out := encode(opText, []byte(pad(size)), -1)
+	out := encode(websocket.TextMessage, []byte(pad(size)), -1)
 	for range n - 1 {
-		out = append(out, encode(opContinuation, []byte(pad(size)), -1)...)
+		out = append(out, encode(continuation, []byte(pad(size)), -1)...)
 	}
 	return out
 }
@@ -105,6 +111,5 @@ func (w *worker) breakFrame(m malformed, s *players.Player) {
 	f, err := s.Read(timeout)
 	how := describe(f, err)
 	w.noteFrame(f, err)
-	isAllowed := slices.Contains(append(strings.Split(m.want, ","), "cut", "close 1013", "close 4429"), how)
-	w.violationIf(w.ctx.Err() == nil && !isAllowed, "the frame %q was met with %q, and %s was due", m.name, how, m.want)
+	w.violationIf(w.ctx.Err() == nil && !m.allows(how, "cut", "close 1013", "close 4429"), "the frame %q was met with %q, and %s was due", m.name, how, m.want)
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"laststand/internal/protocol"
 	"laststand/loadtest/players"
 )
@@ -22,7 +24,7 @@ const floodRate = 100
 // can. When the server closes a connection, its player reconnects.
 func floodFrames(ctx context.Context, a *attacker) {
 	frames := [][]byte{
-		encode(bitFinal|opPing, nil, -1), encode(bitFinal|opPong, nil, -1),
+		encode(bitFinal|websocket.PingMessage, nil, -1), encode(bitFinal|websocket.PongMessage, nil, -1),
 		textFrame(`{"id":2,"type":"ping","data":{"at":1}}`),
 		textFrame(`{"id":3,"type":"answer","data":{"match":"m_none","question":0,"choice":0}}`),
 		textFrame(`{"id":4,"type":"match.sync","data":{"match":"m_none","seq":0}}`),

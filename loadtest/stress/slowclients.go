@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"laststand/internal/testenv"
 )
 
@@ -39,15 +41,15 @@ var slowWriters = []slowClient{
 	{"a request line", false, "GET /health", pad(4000), headerLimit},
 	{"a body", false, guestRequest + "Content-Length: 1000\r\n\r\n{", pad(900), bodyLimit},
 	{"chunks", false, guestRequest + "Transfer-Encoding: chunked\r\n\r\n", "1\r\n{\r\n" + pad(900), bodyLimit},
-	{"a hello", true, string(encode(bitFinal|opText, nil, 200)), pad(190), headerLimit},
-	{"a hello in fragments", true, string(encode(opText, []byte("{"), -1)), string(encode(opContinuation, []byte(" "), -1)), headerLimit},
+	{"a hello", true, string(encode(bitFinal|websocket.TextMessage, nil, 200)), pad(190), headerLimit},
+	{"a hello in fragments", true, string(encode(websocket.TextMessage, []byte("{"), -1)), string(encode(continuation, []byte(" "), -1)), headerLimit},
 }
 
 var halfOpen = []slowClient{
 	{"a connection", false, "", "", headerLimit},
 	{"a connection after one request", false, "GET /healthz HTTP/1.1\r\nHost: laststand\r\n\r\n", "", idleLimit},
 	{"a websocket", true, "", "", headerLimit},
-	{"a websocket that pings", true, "", string(encode(bitFinal|opPing, nil, -1)), headerLimit},
+	{"a websocket that pings", true, "", string(encode(bitFinal|websocket.PingMessage, nil, -1)), headerLimit},
 }
 
 // writeSlowly starts requests, headers, bodies and frames, and continues them byte by

@@ -232,7 +232,7 @@ func (c *Swarm) Check() error {
 	return errors.Join(errs...)
 }
 
-// maxPerSecond bounds every rate, because tickers pace them.
+// maxPerSecond bounds every rate.
 const maxPerSecond = 1e6
 
 // openFiles returns how many connections this process may have. It needs some files for
