@@ -34,8 +34,8 @@ const settleTimeout = time.Minute
 
 // CheckStored waits until the stored data agrees with the judged matches. What still
 // differs after a minute is a violation. It returns the number of players whose sums it
-// compared. An error says that ctx has ended.
-func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
+// compared. It fails by testenv.Must if ctx ends.
+func (s *Stored) CheckStored(ctx context.Context) (compared int) {
 	s.players = make(map[string]*record)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
@@ -69,7 +69,8 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	for some := range slices.Chunk(ids, 100) {
 		check(func() { s.compareBoard(ctx, some) })
 	}
-	return compared, group.Wait()
+	testenv.MustDo(group.Wait())
+	return compared
 }
 
 func (s *Stored) collect(m *match) {

@@ -95,7 +95,7 @@ func (r *run) finish(ctx context.Context, share int) {
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
-	r.compared = testenv.Must(stored.CheckStored(ctx))
+	r.compared = stored.CheckStored(ctx)
 	if posted := r.group.Posted.Load(); posted > 0 {
 		testenv.MustDo(r.checker.Agree(ctx, func() { r.compareBehaviours(ctx, float64(posted)) }))
 	}
