@@ -125,17 +125,17 @@ func (p *answeringPlayers) start() {
 	}
 }
 
-func (p *answeringPlayers) record(r players.Reply) {
+func (p *answeringPlayers) record(latency time.Duration, isFirst bool) {
 	p.replies.Add(1)
 	if p.trace != nil {
 		receivedAt := time.Now()
-		p.trace.add(answerSent, receivedAt.Add(-r.Latency))
+		p.trace.add(answerSent, receivedAt.Add(-latency))
 		p.trace.add(replyArrived, receivedAt)
 	}
-	if r.IsFirst {
+	if isFirst {
 		p.firsts.Add(1)
 	}
-	p.latencies.Add(answered, r.Latency)
+	p.latencies.Add(answered, latency)
 	p.firstAt()
 }
 

@@ -63,10 +63,10 @@ func (o *Answers) parts(r *players.Report) []part {
 		return []part{newCostPart(r, "answers", node, survival, 500*time.Millisecond, time.Second)}
 	}
 	t := newAnswerTable(r)
-	playAll := func(name string, on testenv.NodeOptions, play playOptions, check func(*answeringPlayers) error) part {
+	playAll := func(name string, on testenv.NodeOptions, play playOptions, check func(*answeringPlayers)) part {
 		return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 			p.measureAll(ctx).addTo(t, name)
-			testenv.MustDo(check(p))
+			check(p)
 		})
 	}
 	decideAll := func(name string, decide decideFunc) part {
@@ -81,20 +81,16 @@ func (o *Answers) parts(r *players.Report) []part {
 	}
 }
 
-// checkAllAccepted returns an error unless every answer of all players was accepted.
-func checkAllAccepted(p *answeringPlayers) error {
-	if want := len(p.all) * p.questions; int(p.replies.Load()) != want {
-		return fmt.Errorf("%d answers were accepted, want %d", p.replies.Load(), want)
-	}
-	return nil
+// checkAllAccepted fails unless every answer of all players was accepted.
+func checkAllAccepted(p *answeringPlayers) {
+	accepted, want := int(p.replies.Load()), len(p.all)*p.questions
+	testenv.FailIf(accepted != want, "%d answers were accepted, want %d", accepted, want)
 }
 
-// checkFirsts returns an error unless every question had one first answer.
-func checkFirsts(p *answeringPlayers) error {
-	if firsts := int(p.firsts.Load()); firsts != p.questions {
-		return fmt.Errorf("%d questions had %d first answers", p.questions, firsts)
-	}
-	return nil
+// checkFirsts fails unless every question had one first answer.
+func checkFirsts(p *answeringPlayers) {
+	firsts := int(p.firsts.Load())
+	testenv.FailIf(firsts != p.questions, "%d questions had %d first answers", p.questions, firsts)
 }
 
 // decideFunc decides whether an answer is the first one. The key holds 1 before.

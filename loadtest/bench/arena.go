@@ -38,10 +38,10 @@ func (o *Arena) Run(ctx context.Context) {
 }
 
 func (o *Arena) parts(r *players.Report) (all []part) {
-	times := players.Columns(0, "number", "p50 ms", "p99 ms", "last ms")
+	times := []string{"number", "p50 ms", "p99 ms", "last ms"}
 	t := arenaTables{
 		r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...),
-		r.Table("for each player and match", append(players.Columns(1, "resident kB"), costColumns...)...),
+		r.Table("for each player and match", append([]string{"resident kB"}, costColumns...)...),
 	}
 	on := testenv.NodeOptions{
 		Count: 2, Redis: "redis", Database: "postgres", Env: []string{"GOGC=100"},

@@ -76,10 +76,7 @@ func (k *benchClients) close() {
 
 // connectAs connects a client with a token of a role.
 func connectAs(ctx context.Context, d players.Dialer, url, role, id string) (*players.Player, error) {
-	token, err := testenv.Token(role, id)
-	if err != nil {
-		return nil, err
-	}
+	token, _ := testenv.Token(role, id) // texts always encode
 	return d.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil)
 }
 

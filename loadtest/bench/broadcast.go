@@ -42,7 +42,7 @@ func (o *Broadcast) Run(ctx context.Context) {
 }
 
 func (o *Broadcast) parts(r *players.Report) []part {
-	t := r.Table("push to the last watcher", slices.Concat(players.Columns(1, "p50 ms", "max ms"), players.Columns(0, "bytes"), players.Columns(2, "server µs"))...)
+	t := r.Table("push to the last watcher", "p50 ms", "max ms", "bytes", "server µs")
 	node := testenv.NodeOptions{Count: 1, Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
 	size := 0
 	return []part{

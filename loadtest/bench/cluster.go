@@ -72,17 +72,15 @@ func choose(all []part, names []string) (chosen []part, err error) {
 	if len(names) == 0 {
 		return all, nil
 	}
-	known := make(map[string][]part)
-	var allNames []string
+	var known []string
 	for _, p := range all {
-		known[p.name] = append(known[p.name], p)
-		allNames = append(allNames, p.name)
+		known = append(known, p.name)
 	}
 	for _, name := range names {
-		if known[name] == nil {
-			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.Join(allNames, ","))
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.Join(known, ","))
 		}
-		chosen = append(chosen, known[name]...)
+		chosen = append(chosen, slices.DeleteFunc(slices.Clone(all), func(p part) bool { return p.name != name })...)
 	}
 	return chosen, nil
 }
@@ -118,7 +116,7 @@ func (c cluster) stop() error {
 }
 
 // costColumns show the growth of processor time, divided by a number such as that of answers.
-var costColumns = players.Columns(1, "nodes µs", "Redis µs", "PostgreSQL µs", "clients µs")
+var costColumns = []string{"nodes µs", "Redis µs", "PostgreSQL µs", "clients µs"}
 
 // usage is what all processes have used so far.
 type usage struct {
@@ -129,8 +127,8 @@ type usage struct {
 
 // costs returns by how much the processor times have grown, divided by a number.
 func (u usage) costs(from usage, divisor float64) (all []float64) {
-	for _, c := range costColumns {
-		all = append(all, (u.cpu[c.Name]-from.cpu[c.Name])/divisor)
+	for _, column := range costColumns {
+		all = append(all, (u.cpu[column]-from.cpu[column])/divisor)
 	}
 	return all
 }
@@ -177,7 +175,7 @@ type measurement struct {
 
 // newAnswerTable adds the table of the figures of answers: their speed, and the cost of each.
 func newAnswerTable(r *players.Report) *players.Table {
-	return r.Table("answers", slices.Concat(players.Columns(0, "answers/s"), players.Columns(2, "p50 ms", "p99 ms"), costColumns, players.Columns(0, "Redis B"))...)
+	return r.Table("answers", slices.Concat([]string{"answers/s", "p50 ms", "p99 ms"}, costColumns, []string{"Redis B"})...)
 }
 
 // addTo adds a measurement to a row.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"laststand/internal/testenv"
@@ -52,8 +51,8 @@ type connectionTables struct{ memory, serveTimes *players.Table }
 // that may grow before a collection hides the memory of connections.
 func (o *Connections) parts(r *players.Report) []part {
 	t := connectionTables{
-		r.Table("bytes of a connection", append(players.Columns(0, "connections", "resident", "heap", "stacks"), players.Columns(3, "goroutines")...)...),
-		r.Table("until a client is served", slices.Concat(players.Columns(0, "clients"), players.Columns(1, "seconds", "p50 ms", "p99 ms", "max ms"), players.Columns(0, "refusals"))...),
+		r.Table("bytes of a connection", "connections", "resident", "heap", "stacks", "goroutines"),
+		r.Table("until a client is served", "clients", "seconds", "p50 ms", "p99 ms", "max ms", "refusals"),
 	}
 	node := testenv.NodeOptions{Count: 1, Redis: "redis", Env: []string{"GOGC=100"}, Game: longQuestions}
 	two := node

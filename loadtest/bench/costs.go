@@ -25,8 +25,8 @@ import (
 // newCostPart returns the measurement of the work for an answer by its parts. It adds a table of the
 // work of Redis and one of the node.
 func newCostPart(r *players.Report, name string, on testenv.NodeOptions, play playOptions, warmUp, duration time.Duration) part {
-	onRedis := r.Table("Redis, for each answer", slices.Concat(players.Columns(2, "calls"), players.Columns(1, "µs", "commands", "writes"))...)
-	onNode := r.Table("node, for each answer", append(players.Columns(1, "µs", "allocations"), players.Columns(0, "bytes")...)...)
+	onRedis := r.Table("Redis, for each answer", "calls", "µs", "commands", "writes")
+	onNode := r.Table("node, for each answer", "µs", "allocations", "bytes")
 	return playPart(name, on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()
 		node := p.cluster.All[0]

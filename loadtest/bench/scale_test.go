@@ -23,7 +23,7 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 	}
 	table := newAnswerTable(players.NewReport("test"))
 	m.addTo(table, "row")
-	const want = "row 500 2.00 0.00 2000.0 0.0 1000.0 0.0 3"
+	const want = "row 500 2 0 2000 0 1000 0 3"
 	if text := strings.Join(strings.Fields(table.String()), " "); !strings.HasSuffix(text, want) {
 		t.Errorf("%s, want %s", text, want)
 	}
@@ -109,8 +109,8 @@ func TestWaitReportsAFault(t *testing.T) {
 func TestRepliesAreCounted(t *testing.T) {
 	t.Parallel()
 	p := newAnsweringPlayers(t.Context(), cluster{}, playOptions{})
-	p.record(players.Reply{Latency: time.Millisecond})
-	p.record(players.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
+	p.record(time.Millisecond, false)
+	p.record(3*time.Millisecond, true)
 	latencies := p.latencies.Take().Quantiles(answered)
 	if latencies.N != 2 || p.replies.Load() != 2 || p.firsts.Load() != 1 || latencies.Max < 2.9 {
 		t.Errorf("latencies %+v, %d replies, %d firsts", latencies, p.replies.Load(), p.firsts.Load())

@@ -44,7 +44,7 @@ func (t *answerTrace) add(kind string, at time.Time) {
 // newTracePart returns the measurement of the time of each part of an answer. Redis tells when it
 // runs which command. All clocks are those of this machine.
 func newTracePart(r *players.Report, on testenv.NodeOptions, play playOptions, warmUp, duration time.Duration) part {
-	t := r.Table("lone answer", players.Columns(0, "p50 µs", "p99 µs", "answers")...)
+	t := r.Table("lone answer", "p50 µs", "p99 µs", "answers")
 	return playPart("trace", on, play, func(ctx context.Context, p *answeringPlayers) {
 		p.start()
 		p.playFor(warmUp)

@@ -128,7 +128,7 @@ func (j *judgement) judgeRound(r *round) (dueAt int64) {
 	verdicts := j.verdicts(r)
 	t, lastClosesAt := countVerdicts(verdicts), j.lastClosesAt(r, verdicts)
 	if !t.isUnsure && !j.isPartial {
-		j.checkCounts(r, t)
+		j.checkCounts(r, t, int64(len(verdicts)))
 		j.checkChoices(r, verdicts)
 	}
 	j.checkFirst(r, verdicts)

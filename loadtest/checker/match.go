@@ -24,6 +24,8 @@ type match struct {
 	broken error            // why the pushes are no valid match; nil: they are valid so far
 	parts  map[string]*part // by player
 
+	finished int // parts whose clients have finished
+
 	final  map[string]*totals // by player; nil before the match is judged
 	counts bool               // for leaderboards
 }
@@ -76,13 +78,8 @@ func (m *match) finish(p *part) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p.hasEnded = true
-	finished := 0
-	for _, other := range m.parts {
-		if other.hasEnded {
-			finished++
-		}
-	}
-	return finished == m.log.found.Players
+	m.finished++
+	return m.finished == m.log.found.Players
 }
 
 // matchLog is a match, decoded from its numbered pushes.

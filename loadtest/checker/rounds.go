@@ -6,13 +6,13 @@ import "slices"
 // player.
 const maxFullView = 50
 
-func (j *judgement) checkCounts(r *round, t verdictCounts) {
+func (j *judgement) checkCounts(r *round, t verdictCounts, players int64) {
 	j.failRoundIf(r.closed.Answered != t.accepted || r.closed.Right != t.right, r,
 		"%d answers were accepted and %d right, and its close says %d and %d", t.accepted, t.right, r.closed.Answered, r.closed.Right)
-	j.failRoundIf(r.closed.Reason == "all_answered" && t.accepted != t.players, r,
-		"it was closed by all_answered when %d of %d had answered", t.accepted, t.players)
-	j.failRoundIf(j.log.found.Players <= maxFullView && int64(len(r.closed.Results)) != t.players, r,
-		"its close names %d of %d players", len(r.closed.Results), t.players)
+	j.failRoundIf(r.closed.Reason == "all_answered" && t.accepted != players, r,
+		"it was closed by all_answered when %d of %d had answered", t.accepted, players)
+	j.failRoundIf(j.log.found.Players <= maxFullView && int64(len(r.closed.Results)) != players, r,
+		"its close names %d of %d players", len(r.closed.Results), players)
 }
 
 // checkChoices checks how many players of an arena chose each choice.

@@ -104,10 +104,7 @@ func (r CorrectAnswer) Indexes() []int {
 
 // IsCorrect reports whether an answer is right.
 func (r CorrectAnswer) IsCorrect(given json.RawMessage) bool {
-	var g protocol.Given
-	if json.Unmarshal(given, &g) != nil {
-		return false
-	}
+	g := decodeGiven(given)
 	if g.Choice != nil {
 		return r.Choice != nil && *g.Choice == *r.Choice
 	}

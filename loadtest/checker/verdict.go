@@ -78,14 +78,13 @@ func newResult(r protocol.QuestionResult) result {
 
 // verdictCounts sums up the verdicts on a question.
 type verdictCounts struct {
-	players, accepted, right int64
-	newestMS                 int64 // elapsed time of the last answer
-	isUnsure                 bool
+	accepted, right int64
+	newestMS        int64 // elapsed time of the last answer
+	isUnsure        bool
 }
 
 func countVerdicts(verdicts map[string]verdict) (t verdictCounts) {
 	for _, v := range verdicts {
-		t.players++
 		t.isUnsure = t.isUnsure || v.isUnsure
 		if v.isAccepted {
 			t.accepted++

@@ -105,7 +105,8 @@ func (v *View) takeNumbered(f Frame, at int64) {
 		q, _ := v.Question()
 		breachIf(at != 0 && at < q.OpensAt-maxClockSkewMS, "%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
 	case protocol.TypeQuestionClosed:
-		v.noteElimination()
+		_, closed := v.Question()
+		v.isOut = v.isOut || closed != nil && slices.ContainsFunc(closed.Results, func(r protocol.QuestionResult) bool { return r.Player == v.player && r.Out })
 	case protocol.TypeMatchOver:
 		over := decode[protocol.MatchOver](f.Data)
 		v.isOver = true
@@ -118,13 +119,6 @@ func (v *View) start(match string) {
 	if v.player != "" {
 		v.part = v.match.part(v.player)
 		v.part.isClient = true
-	}
-}
-
-// noteElimination notes whether the close of the newest question eliminates the player.
-func (v *View) noteElimination() {
-	if _, closed := v.Question(); closed != nil {
-		v.isOut = v.isOut || slices.ContainsFunc(closed.Results, func(r protocol.QuestionResult) bool { return r.Player == v.player && r.Out })
 	}
 }
 

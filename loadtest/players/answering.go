@@ -2,8 +2,11 @@ package players
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -123,33 +126,28 @@ func (r *matchRun) handleAnswerRefusal(h received, e protocol.Error, after time.
 
 // ArbitraryAnswer returns a well-formed answer to a question of any kind. It is right only
 // by chance.
-func ArbitraryAnswer(q protocol.Question) protocol.Given {
-	zero := 0
-	switch q.Kind {
-	case "single", "boolean":
-		return protocol.Given{Choice: &zero}
-	case "multiple":
-		return protocol.Given{Choices: []int{0}}
-	case "number":
-		return protocol.Given{Value: json.RawMessage("42")}
-	}
-	return protocol.Given{Value: json.RawMessage(`"guess"`)}
-}
+func ArbitraryAnswer(q protocol.Question) protocol.Given { return arbitraryAnswer(q, 0) }
 
 // OtherAnswer returns an answer to the question that differs from the given one.
 func OtherAnswer(q protocol.Question, g protocol.Given) protocol.Given {
-	switch {
-	case g.Choice != nil:
-		next := (*g.Choice + 1) % len(q.Choices)
-		return protocol.Given{Choice: &next}
-	case len(g.Choices) == 1:
-		return protocol.Given{Choices: []int{(g.Choices[0] + 1) % len(q.Choices)}}
-	case len(g.Choices) > 1:
-		return protocol.Given{Choices: g.Choices[:1]}
-	case q.Kind == "number":
-		return protocol.Given{Value: json.RawMessage("-77")}
+	other := arbitraryAnswer(q, 0)
+	if reflect.DeepEqual(other, g) {
+		other = arbitraryAnswer(q, 1)
 	}
-	return protocol.Given{Value: json.RawMessage(`"something else"`)}
+	return other
+}
+
+// arbitraryAnswer returns answer 0 or 1.
+func arbitraryAnswer(q protocol.Question, n int) protocol.Given {
+	switch q.Kind {
+	case "single", "boolean":
+		return protocol.Given{Choice: &n}
+	case "multiple":
+		return protocol.Given{Choices: []int{n}}
+	case "number":
+		return protocol.Given{Value: json.RawMessage(strconv.Itoa(42 + n))}
+	}
+	return protocol.Given{Value: json.RawMessage(strconv.Quote(fmt.Sprintf("guess %d", n)))}
 }
 
 // solutions are the right answers that players have learnt from closed questions, so

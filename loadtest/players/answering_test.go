@@ -99,7 +99,7 @@ func TestASecondAnswerDiffers(t *testing.T) {
 		}
 	}
 	both := protocol.Given{Choices: []int{0, 1}}
-	if other := OtherAnswer(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
+	if other := OtherAnswer(protocol.Question{Kind: "multiple", Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
 		t.Errorf("%+v", other)
 	}
 }

@@ -21,18 +21,15 @@ type AnsweringPlayer struct {
 	MaxDelay   *atomic.Int64 // nanoseconds; an answer follows its question at a random time within them
 	IsBuzzer   bool          // an answer after another player has closed the question is a reply, not an error
 	PlaysDuels bool          // join a duel at the start, and the next one after each match
-	OnReply    func(Reply)   // is called with each reply to an answer
 	OnSeen     func()        // is called with each push about an answer; may be nil
+
+	// OnReply is called with each reply to an answer. The latency is the time since the answer. isFirst
+	// says that it was the first right one.
+	OnReply func(latency time.Duration, isFirst bool)
 
 	data    []byte              // reused: of the newest answer
 	sentAt  map[int64]time.Time // when each answer without a reply was sent, by request id
 	lastSeq int64               // of the last push of the match
-}
-
-// Reply is a reply to an answer.
-type Reply struct {
-	Latency time.Duration // from the answer to its reply
-	IsFirst bool          // this answer was the first right one
 }
 
 // Play answers until the match is over, or until the connection ends if it plays duels. It
@@ -118,7 +115,7 @@ func (p *AnsweringPlayer) handleReply(frame []byte) {
 		}
 	}
 	if isAnswer {
-		p.OnReply(Reply{receivedAt.Sub(sentAt), bytes.Contains(frame, []byte(`"first":true`))})
+		p.OnReply(receivedAt.Sub(sentAt), bytes.Contains(frame, []byte(`"first":true`)))
 	}
 }
 

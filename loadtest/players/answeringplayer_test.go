@@ -37,7 +37,7 @@ func TestAnsweringPlayerReportsReplies(t *testing.T) {
 			if (err != nil) != test.fails || len(*replies) != test.replies {
 				t.Errorf("%v; %+v", err, *replies)
 			}
-			if r := *replies; name == "answered" && len(r) == 1 && (!r[0].IsFirst || r[0].Latency <= 0) {
+			if r := *replies; name == "answered" && len(r) == 1 && (!r[0].isFirst || r[0].latency <= 0) {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -78,13 +78,18 @@ func TestAnsweringPlayerJoinsAgain(t *testing.T) {
 	}
 }
 
+type reply struct {
+	latency time.Duration
+	isFirst bool
+}
+
 // answering returns an answering player of matched, and its replies so far.
-func answering(t *testing.T, reply string) (*AnsweringPlayer, *[]Reply) {
+func answering(t *testing.T, text string) (*AnsweringPlayer, *[]reply) {
 	t.Helper()
-	var received []Reply
+	var received []reply
 	return &AnsweringPlayer{
-		Player: matched(t, reply), AnswerJSON: `"wrong"`, MaxDelay: new(atomic.Int64),
-		OnReply: func(r Reply) { received = append(received, r) },
+		Player: matched(t, text), AnswerJSON: `"wrong"`, MaxDelay: new(atomic.Int64),
+		OnReply: func(latency time.Duration, isFirst bool) { received = append(received, reply{latency, isFirst}) },
 	}, &received
 }
 

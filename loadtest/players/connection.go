@@ -34,10 +34,7 @@ type Player struct {
 // defaultBuffer holds the few frames that follow the end of a question.
 const defaultBuffer = 4096
 
-// helloTimeout limits the wait for a welcome if the context has no deadline.
-const helloTimeout = 10 * time.Second
-
-// askTimeout limits the wait for the reply of Ask.
+// askTimeout limits the wait for the reply of Ask, and for a welcome if the context has no deadline.
 const askTimeout = 30 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
@@ -90,7 +87,7 @@ func (d Dialer) Open(ctx context.Context, server string) (p *Player, status int,
 
 func (p *Player) hello(ctx context.Context, resume *protocol.Resume) (err error) {
 	defer testenv.Recover(&err)
-	sentAt, timeout := time.Now(), helloTimeout
+	sentAt, timeout := time.Now(), askTimeout
 	if until, ok := ctx.Deadline(); ok {
 		timeout = time.Until(until)
 	}

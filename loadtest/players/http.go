@@ -135,9 +135,7 @@ func ReconnectAfter(err error) (after time.Duration, ok bool) {
 
 // retryAfter reads the delay from the close reason of an overloaded server.
 func retryAfter(reason string) time.Duration {
-	var body struct {
-		RetryAfterMS int64 `json:"retry_after_ms"`
-	}
+	var body protocol.Error
 	if json.Unmarshal([]byte(reason), &body) != nil || body.RetryAfterMS == 0 {
 		return shortPause()
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"laststand/internal/protocol"
@@ -160,13 +159,11 @@ type frameReader struct {
 	*Player
 	frames chan checker.Frame // closed when the connection has ended
 	err    error              // why the connection ended; valid once frames is closed
-	done   chan struct{}
-	reader sync.WaitGroup
 }
 
 func newFrameReader(player *Player) *frameReader {
-	l := &frameReader{Player: player, frames: make(chan checker.Frame, 64), done: make(chan struct{})}
-	l.reader.Go(l.read)
+	l := &frameReader{Player: player, frames: make(chan checker.Frame, 64)}
+	go l.read() // close waits for it
 	return l
 }
 
@@ -174,21 +171,16 @@ func (l *frameReader) read() {
 	defer close(l.frames)
 	for {
 		f, err := l.Read(time.Hour)
-		if err != nil {
-			l.err = err
+		if l.err = err; err != nil {
 			return
 		}
-		select {
-		case l.frames <- f:
-		case <-l.done:
-			return
-		}
+		l.frames <- f
 	}
 }
 
 // close closes the connection without a close frame, and waits for its reader.
 func (l *frameReader) close() {
-	close(l.done)
 	_ = l.Close()
-	l.reader.Wait()
+	for range l.frames { // nobody needs what has been read
+	}
 }

@@ -3,9 +3,11 @@ package players
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,8 +34,8 @@ func machine() string {
 	return fmt.Sprintf("%d cores, %s, %s, load average %s; clients, servers and stores share it", runtime.NumCPU(), runtime.GOARCH, runtime.Version(), load)
 }
 
-// Table adds a table with these columns.
-func (r *Report) Table(name string, columns ...Column) *Table {
+// Table adds a table with these columns, which have their units in their names.
+func (r *Report) Table(name string, columns ...string) *Table {
 	t := &Table{name: name, columns: columns}
 	r.tables = append(r.tables, t)
 	return t
@@ -78,24 +80,10 @@ func (r *Report) Publish() error {
 	return nil
 }
 
-// Column describes a figure that each row has.
-type Column struct {
-	Name     string // with the unit, such as "p99 ms"
-	Decimals int    // digits after the point in the text
-}
-
-// Columns returns columns with the same number of digits after the point.
-func Columns(decimals int, names ...string) (all []Column) {
-	for _, name := range names {
-		all = append(all, Column{name, decimals})
-	}
-	return all
-}
-
 // Table holds rows of figures with the same columns.
 type Table struct {
 	name    string
-	columns []Column
+	columns []string
 	rows    []row
 }
 
@@ -130,14 +118,11 @@ func Median[T any](runs []T, figure func(T) float64) float64 {
 
 // String formats the medians of all rows as a table.
 func (t *Table) String() string {
-	lines := [][]string{{t.name}}
-	for _, c := range t.columns {
-		lines[0] = append(lines[0], c.Name)
-	}
+	lines := [][]string{append([]string{t.name}, t.columns...)}
 	for _, r := range t.rows {
 		line := []string{r.name}
-		for i, c := range t.columns {
-			line = append(line, fmt.Sprintf("%.*f", c.Decimals, Median(r.runs, func(run []float64) float64 { return run[i] })))
+		for i := range t.columns {
+			line = append(line, formatFigure(Median(r.runs, func(run []float64) float64 { return run[i] })))
 		}
 		lines = append(lines, line)
 	}
@@ -157,4 +142,13 @@ func (t *Table) String() string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// formatFigure formats a whole number, or three digits of another one.
+func formatFigure(figure float64) string {
+	decimals := 0
+	for rest := math.Abs(figure); rest < 100 && rest != math.Trunc(rest) && decimals < 3; rest *= 10 {
+		decimals++
+	}
+	return strconv.FormatFloat(figure, 'f', decimals, 64)
 }

@@ -224,7 +224,6 @@ func (a *attacker) checkGranted(name string, times int64, each int, period time.
 
 // token returns a valid token of a hostile player of the game demo.
 func (a *attacker) token(sub string) string {
-	token, err := testenv.Token("player", sub)
-	a.violationIf(err != nil, "this program could not make a token: %v", err)
+	token, _ := testenv.Token("player", sub) // texts always encode
 	return token
 }

@@ -83,9 +83,6 @@ type attacked struct {
 	phases  []phase           // without attackers, of the attacks, and without attackers again
 }
 
-// server returns the attacked server.
-func (a *attacked) server() *testenv.Node { return a.Nodes.All[0] }
-
 // Play runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
 func (c *Hostile) Play(ctx context.Context) (out *Report, err error) {
@@ -160,7 +157,7 @@ func (a *attacked) revokeTokens(ctx context.Context) map[string]string {
 
 // revoke makes one revocation while its player is connected.
 func (a *attacked) revoke(ctx context.Context, v revocation, token string) {
-	n := a.server()
+	n := a.Nodes.All[0]
 	live := testenv.Must(players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil))
 	defer live.Close()
 	put := players.Call{

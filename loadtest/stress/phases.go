@@ -33,7 +33,7 @@ const maxWarmUp = 2 * time.Second
 // attackAll runs all phases. It returns how many seconds the server took to recover.
 func (a *attacked) attackAll(ctx context.Context) (recoveredS float64) {
 	testenv.MustDo(testenv.Pause(ctx, min(maxWarmUp, a.Quiet)))
-	a.before = testenv.Must(a.server().Metrics(ctx))
+	a.before = testenv.Must(a.Nodes.All[0].Metrics(ctx))
 	a.revoked = a.revokeTokens(ctx)
 	a.runPhase(ctx, "none, before")
 	for _, kind := range a.Kinds {
@@ -53,7 +53,7 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64) {
 // well the server served the honest players during that time, and how large the server grew.
 func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) {
 	a.stats.Take() // earlier measurements belong to no phase
-	startedAt, stopWatching := time.Now(), watchSize(ctx, a.server())
+	startedAt, stopWatching := time.Now(), watchSize(ctx, a.Nodes.All[0])
 	refused, err := a.attack(ctx, name, kinds)
 	control := a.stats.Take()
 	most, failed := stopWatching()
@@ -94,7 +94,7 @@ func (a *attacked) attack(ctx context.Context, phase string, kinds []string) (ma
 // order returns the order for one kind when the given number of kinds runs together. All
 // kinds together get a bounded rate, however many run.
 func (a *attacked) order(kind string, together int) attackOrder {
-	n := a.server()
+	n := a.Nodes.All[0]
 	o := attackOrder{
 		Kind: kind, URL: n.URL, Ops: n.OpsURL, For: a.Each, PerSecond: a.PerSecond, Sockets: a.Sockets,
 		Match: a.group.ArenaMatch(), Limits: a.Limits, Revoked: a.revoked, SlowTimeout: a.SlowTimeout, Addresses: a.Addresses,
@@ -114,8 +114,8 @@ func (a *attacked) order(kind string, together int) attackOrder {
 // many seconds that took.
 func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64) {
 	for startedAt := time.Now(); ; {
-		testenv.MustDo(a.server().CollectGarbage(ctx))
-		excess := testenv.Must(sizeOf(ctx, a.server())).excess(a.phases[0].most, a.MoreMB)
+		testenv.MustDo(a.Nodes.All[0].CollectGarbage(ctx))
+		excess := testenv.Must(sizeOf(ctx, a.Nodes.All[0])).excess(a.phases[0].most, a.MoreMB)
 		if len(excess) == 0 || time.Since(startedAt) > a.RecoveryTimeout {
 			for _, line := range excess {
 				a.checker.Violations.Add("%s", line)
@@ -157,9 +157,7 @@ func (p phase) String() string {
 }
 
 func (out *Report) addPhases(phases []phase) {
-	columns := slices.Concat(players.Columns(0, "s", "sent/s", "answers"), players.Columns(1, "p50 ms", "p99 ms", "reads p50 ms", "reads p99 ms"),
-		players.Columns(0, "MB", "goroutines", "sockets", "files"))
-	table := out.Table("attack", columns...)
+	table := out.Table("attack", "s", "sent/s", "answers", "p50 ms", "p99 ms", "reads p50 ms", "reads p99 ms", "MB", "goroutines", "sockets", "files")
 	for _, p := range phases {
 		answers, reads := p.control[players.Answer], p.control[players.Board]
 		table.Add(p.name, p.seconds, float64(p.sent)/max(p.seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,

@@ -20,7 +20,7 @@ func (a *attacked) checkServer(ctx context.Context) {
 			refused[refusal] += n
 		}
 	}
-	after := testenv.Must(a.server().Metrics(ctx))
+	after := testenv.Must(a.Nodes.All[0].Metrics(ctx))
 	check := func(refusal string, seen int64, metric string, labels ...string) {
 		if n := after.Sum(metric, labels...) - a.before.Sum(metric, labels...); n < float64(seen) {
 			a.checker.Violations.Add("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)

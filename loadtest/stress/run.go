@@ -73,10 +73,8 @@ func (r *run) log(format string, args ...any) {
 
 // dialer returns the dialer of the nth client; nil: any local address.
 func (r *run) dialer(n int) *net.Dialer {
-	for _, url := range r.URLs() {
-		if !strings.HasPrefix(url, "http://127.0.0.1:") {
-			return nil
-		}
+	if slices.ContainsFunc(r.URLs(), func(url string) bool { return !strings.HasPrefix(url, "http://127.0.0.1:") }) {
+		return nil
 	}
 	return players.FromAddress(n / players.PerAddress)
 }
@@ -136,13 +134,13 @@ func (out *Report) addPlay(r *run, from, to int) {
 			times[kind] = q
 		}
 	}
-	durations := out.Table("durations", append(players.Columns(0, "n"), players.Columns(2, "p50 ms", "p90 ms", "p99 ms", "most ms")...)...)
+	durations := out.Table("durations", "n", "p50 ms", "p90 ms", "p99 ms", "most ms")
 	for _, kind := range slices.Sorted(maps.Keys(times)) {
 		q := times[kind]
 		durations.Add(kind, float64(q.N), q.P50, q.P90, q.P99, q.Max)
 	}
 	out.Counts = whole.Counts
-	counts := out.Table("counts of the whole run", players.Columns(0, "n")...)
+	counts := out.Table("counts of the whole run", "n")
 	for _, name := range slices.Sorted(maps.Keys(out.Counts)) {
 		counts.Add(name, float64(out.Counts[name]))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -182,20 +183,17 @@ type Swarm struct {
 // connections as it may have files take half a GiB.
 const memoryLimit = 2 << 30
 
-// Validate returns all errors of the configuration. A spike plays short matches, and nothing else that
-// was not asked for.
+// spikeDefaults are flags with other defaults for a spike. It plays short matches, and nothing else
+// that was not asked for.
+var spikeDefaults = map[string]any{"buzzer": 0, "survival": 0, "race": 0, "idle": 0, "questions": 3, "think": time.Second, "reveal": time.Second}
+
+// Validate sets the defaults of a spike, and returns all errors of the configuration.
 func (c *Swarm) Validate(k *kong.Context) error {
-	given := map[string]bool{}
-	for _, p := range k.Path {
-		if p.Flag != nil {
-			given[p.Flag.Name] = true
-		}
-	}
-	for name, value := range map[string]any{"buzzer": 0, "survival": 0, "race": 0, "idle": 0, "questions": 3, "think": time.Second, "reveal": time.Second} {
-		for _, f := range k.Flags() {
-			if c.Spike && f.Name == name && !given[name] {
-				f.Target.Set(reflect.ValueOf(value))
-			}
+	for _, f := range k.Flags() {
+		value, isOther := spikeDefaults[f.Name]
+		isGiven := slices.ContainsFunc(k.Path, func(p *kong.Path) bool { return p.Flag == f })
+		if c.Spike && isOther && !isGiven {
+			f.Target.Set(reflect.ValueOf(value))
 		}
 	}
 	return c.Check()
