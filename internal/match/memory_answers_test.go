@@ -2,7 +2,9 @@ package match
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"laststand/internal/quiz"
@@ -64,7 +66,7 @@ func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, err
 	}
 	state, record, totals := stored.state, attempt.Record, stored.totals[attempt.Record.Player]
 	_, hasSeat := stored.seats[record.Player]
-	holder := stored.locks[attempt.answerKey()]
+	holder, refusal := stored.locks[attempt.answerKey()], fmt.Sprint(refusalPrefix, state.ClosesAt)
 	lockoutLeftMS := stored.lockouts[answerKey(record.Question, attempt.Seat.Team)] - time.Now().UnixMilli()
 	verdict := VerdictAccepted
 	switch {
@@ -76,10 +78,12 @@ func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, err
 		verdict = VerdictEarly
 	case stored.plan.Mode == Survival && totals.LastCorrect <= state.LastDecided:
 		verdict = VerdictEliminated
-	case holder != "":
+	case holder != "" && !strings.HasPrefix(holder, refusalPrefix):
 		return stored, stored.outcome(VerdictDuplicate, stored.records[attempt.answerKey()]), nil
-	case state.Phase != PhaseOpen || record.Question != state.Question || record.ArrivedAt > state.ClosesAt+attempt.ExtraMS:
+	case state.Phase != PhaseOpen || record.Question != state.Question || holder == refusal:
 		verdict = VerdictLate
+	case record.ArrivedAt > state.ClosesAt+attempt.ExtraMS:
+		stored.locks[attempt.answerKey()], verdict = refusal, VerdictLate
 	case attempt.OpensAt != state.OpensAt:
 		verdict = VerdictStale
 	case stored.plan.Mode == Buzzer && attempt.Seat.Team != "" && lockoutLeftMS > 0:
@@ -89,6 +93,10 @@ func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, err
 	}
 	return stored, Outcome{Verdict: verdict}, nil
 }
+
+// refusalPrefix is before closes_at in a lock that refuses a player's answers until the question
+// closes at another time.
+const refusalPrefix = "closed "
 
 func (stored *storedMatch) outcome(verdict Verdict, record Record) Outcome {
 	return Outcome{Verdict: verdict, Record: record, Answered: stored.state.Answered, Alive: stored.state.Alive, Version: stored.state.Version}

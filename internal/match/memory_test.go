@@ -256,7 +256,8 @@ func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 		return StepResult{}, err
 	}
 	if stored.lastStepID != step.ID {
-		if stored.state.Phase != step.From.Phase || stored.state.Question != step.From.Question || step.Version > 0 && step.Version != stored.state.Version {
+		if stored.state.Phase != step.From.Phase || stored.state.Question != step.From.Question || step.Version > 0 && step.Version != stored.state.Version ||
+			step.Answer != nil && stored.locks[step.Answer.answerKey()] != "" {
 			return StepResult{}, nil
 		}
 		m.applied[step.Match+" "+step.name()]++

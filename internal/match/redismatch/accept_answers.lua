@@ -1,25 +1,20 @@
--- Judges answers in one match, each of another player, and stores the accepted ones. If the
--- question waits for no other answer, the match is due. In a buzzer match, which locks out the
--- team of a wrong answer, right ones race in Go, see race.go. The record of an answer is also
--- the lock against a second one.
--- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
---       player to 'score correct answered saved_ms last_right latest streak'; last_right
---       and latest are question + 1), 4 seats (hash), 5 due:{p} (zset), 6 seq:{p} (hash),
---       then of the mode: duel: 7 log (list); others: 7 counts (zset), then survival and
---       race: 8 rank, 9 top (zsets), 10 teams (hash), buzzer: the lockout of each answer,
---       then the guard of its player, which makes a race of the player fail
--- ARGV  1 match id, 2 mode, 3 time to live of the guards (ms), 4 highest version seen by the
---       node of the answers, 5 the node, 6 the version after its newest write, 7 number of
---       values per answer: 1 attempt id, 2 player, 3 question, 4 arrival (ms), 5 opens_at
---       that it was judged by (ms), 6 record (JSON up to its points), 7 points, below 0 for
---       a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for each right answer in a
---       row before it, 11 normal form to count, '' for none, then of the mode: duel: 12 head
---       and 13 tail of the push around its number, '' for none; survival and race: 12 team
---       or '', 13 extra time (ms); buzzer: 12 lockout (ms) or 0
--- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
--- of a duel, its records if it has all answers, one value per answer}: the count of
--- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
--- of the record is accepted again, with seq 0: others may have pushed since.
+-- Judges answers in one match, each of another player, and stores the accepted ones. If the question waits for no
+-- other answer, the match is due. In a buzzer match, which locks out the team of a wrong answer, right ones race in
+-- Go, see race.go. A record locks out a second answer. So does a refusal, until closes_at changes, see record.go.
+-- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record or refusal), 3 totals (hash: player to 'score
+--       correct answered saved_ms last_right latest streak'; last_right and latest are question + 1), 4 seats (hash),
+--       5 due:{p} (zset), 6 seq:{p} (hash), then of the mode: duel: 7 log (list); others: 7 counts (zset), then
+--       survival and race: 8 rank, 9 top (zsets), 10 teams (hash), buzzer: the lockout of each answer, then the guard
+--       of its player, which makes a race of the player fail
+-- ARGV  1 match id, 2 mode, 3 time to live of the guards (ms), 4 highest version seen by the node of the answers, 5 the
+--       node, 6 the version after its newest write, 7 number of values per answer: 1 attempt id, 2 player, 3 question,
+--       4 arrival (ms), 5 opens_at that it was judged by (ms), 6 record (JSON up to its points), 7 points, below 0 for
+--       a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for each right answer in a row before it, 11 normal form
+--       to count, '' for none, then of the mode: duel: 12 head and 13 tail of the push around its number, '' for none;
+--       survival and race: 12 team or '', 13 extra time (ms); buzzer: 12 lockout (ms) or 0
+-- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals of a duel, its records if
+-- it has all answers, one value per answer}: the count of answers if accepted, or {verdict, record, ms left, count of
+-- answers, seq}. The attempt of the record is accepted again, with seq 0: others may have pushed since.
 local match, answers, totals, seats, due, seq_key = unpack(KEYS, 1, 6)
 local id, mode, guard_ttl, seen_version, node, written, width = unpack(ARGV, 1, 7)
 local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
@@ -39,7 +34,7 @@ local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields
 
 -- Returns why an answer is not accepted, or nil if it is.
 local function refuse(i, a, last_right)
-  local earlier = earlier_records[i]
+  local earlier, refusal = earlier_records[i], '{"closed":' .. closes_at .. '}'
   if earlier and string.match(earlier, '^{"id":"([^"]*)"') == a[1] then
     return {'accepted', earlier, 0, tonumber(m[5]), 0}
   elseif has_left[i] or not (mode == 'duel' or sums[i] or redis.call('HEXISTS', seats, a[2]) == 1) then
@@ -48,9 +43,14 @@ local function refuse(i, a, last_right)
     return {'early'}
   elseif mode == 'survival' and tonumber(last_right) <= tonumber(m[8]) then
     return {'eliminated'}
-  elseif earlier then
+  elseif earlier and string.sub(earlier, 1, 5) == '{"id"' then
     return {'duplicate', earlier, 0, tonumber(m[5]), 0}
-  elseif phase ~= 'open' or question ~= a[3] or a[4] - (is_extensible and a[13] or 0) > tonumber(closes_at) then
+  elseif phase ~= 'open' or question ~= a[3] or earlier == refusal then
+    return {'late'}
+  elseif a[4] - (is_extensible and a[13] or 0) > tonumber(closes_at) then
+    redis.call('HSET', answers, record_fields[i], refusal)
+    redis.call('PEXPIRE', answers, redis.call('PTTL', match))
+    local _ = mode == 'buzzer' and redis.call('SET', KEYS[7 + n + i], 1, 'PX', guard_ttl)
     return {'late'}
   elseif opens_at ~= a[5] then
     return {'stale'}

@@ -199,7 +199,7 @@ const replyAbandoned = "abandoned"
 // Record returns a player's accepted answer to a question, see match.AnswerStore.
 func (as *Answers) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
 	raw, err := findRecordScript.Run(ctx, as.scripts, []string{newKeys(id).answers()}, answerField(question, player)).Text()
-	if errors.Is(err, redis.Nil) {
+	if errors.Is(err, redis.Nil) || isRefusal(raw) {
 		return match.Record{}, false, nil
 	}
 	if err != nil {

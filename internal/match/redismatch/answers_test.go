@@ -57,6 +57,8 @@ func TestVerdictsOfCommit(t *testing.T) {
 		}
 		next := m.attempt(match.State{Question: 1, OpensAt: open.OpensAt}, "p_ada", 0)
 		m.commit(next, match.VerdictEarly)
+		m.commit(m.attempt(open, "p_ada", 10_000), match.VerdictLate) // p_ada was refused
+		open = m.extend(open)
 		inTime := m.attempt(open, "p_ada", 10_000)
 		m.commit(inTime, match.VerdictAccepted)
 

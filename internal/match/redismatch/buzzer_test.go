@@ -60,7 +60,7 @@ func TestVerdictsOfCommitIfFirst(t *testing.T) {
 		m.commitIfFirst(m.firstAttempt(match.State{OpensAt: epoch}, "p_ada", 0), match.VerdictEarly)
 		open := m.startArena()
 		m.commitIfFirst(m.firstAttempt(match.State{Question: 1, OpensAt: epoch}, "p_ada", 0), match.VerdictEarly)
-		m.commitIfFirst(m.firstAttempt(open, "p_ada", 10_001), match.VerdictLate)
+		m.commitIfFirst(m.firstAttempt(open, "p_cyd", 10_001), match.VerdictLate)
 		m.commitIfFirst(m.firstAttempt(open, "p_eve", 0), match.VerdictGone)
 		stale := m.firstAttempt(open, "p_ada", 0)
 		stale.OpensAt--

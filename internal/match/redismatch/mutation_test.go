@@ -24,8 +24,9 @@ type mutant struct {
 // Texts in the scripts.
 const (
 	isRepeated    = "if earlier and string.match(earlier, '^{\"id\":\"([^\"]*)\"') == a[1] then"
-	isDuplicate   = "elseif earlier then"
-	guardPlayer   = "redis.call('SET', KEYS[7 + n + i], 1, 'PX', guard_ttl)"
+	isDuplicate   = "elseif earlier and string.sub(earlier, 1, 5) == '{\"id\"' then"
+	isBuzzer      = "elseif mode == 'buzzer' then\n"
+	guardPlayer   = isBuzzer + "    redis.call('SET', KEYS[7 + n + i], 1, 'PX', guard_ttl)"
 	stepCondition = "m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version"
 )
 
@@ -34,7 +35,7 @@ var raceMutants = map[string]mutant{
 	"a record is no lock":            {script: acceptAnswersScript, file: "accept_answers", replaced: isDuplicate, replacement: "elseif false then"},
 	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", replaced: isRepeated, replacement: "if false then"},
 	"a race watches nothing":         {droppedCommand: "watch"},
-	"a wrong answer stops no race":   {script: acceptAnswersScript, file: "accept_answers", replaced: guardPlayer},
+	"a wrong answer stops no race":   {script: acceptAnswersScript, file: "accept_answers", replaced: guardPlayer, replacement: isBuzzer},
 	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", replaced: "if closed_ttl ~= '0'", replacement: "if false"},
 	"a seal compares nothing":        {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
 }

@@ -94,6 +94,9 @@ func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome,
 		return match.Outcome{}, err
 	}
 	outcome, err := r.decideOutcome(snap)
+	if err == nil && outcome.Verdict == match.VerdictLate && snap.state.Phase == match.PhaseOpen && r.Record.ArrivedAt > snap.state.ClosesAt {
+		return outcome, r.refuse(ctx, tx, snap)
+	}
 	if err != nil || outcome.Verdict != match.VerdictAccepted {
 		return outcome, err
 	}
@@ -146,6 +149,19 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 		Verdict: match.VerdictAccepted, Record: record, Sealed: true, IsNew: true,
 		Answered: answered.Val(), Alive: snap.state.Alive, Version: newVersion, Nodes: splitNodes(nodes.Val()),
 	}, nil
+}
+
+// refuse writes a refusal of the late answer, see refusal.
+func (r *race) refuse(ctx context.Context, tx *redis.Tx, snap raceSnapshot) error {
+	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.HSet(ctx, r.keys.answers(), answerField(r.Record.Question, r.Record.Player), refusal(snap.state.ClosesAt))
+		if snap.ttl > 0 { // answers may be a new key
+			pipe.PExpire(ctx, r.keys.answers(), snap.ttl)
+		}
+		pipe.Set(ctx, r.keys.guard(r.Record.Player), 1, guardTTLMS*time.Millisecond) // another race of the player fails
+		return nil
+	})
+	return err
 }
 
 // addTotals adds the record to the sums of its player and team. A team's score is the

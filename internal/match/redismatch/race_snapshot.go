@@ -76,9 +76,9 @@ func (r *race) decideOutcome(snap raceSnapshot) (match.Outcome, error) {
 		return match.Outcome{Verdict: match.VerdictGone}, nil
 	case record.Question > state.Question:
 		return match.Outcome{Verdict: match.VerdictEarly}, nil
-	case snap.record != "":
+	case snap.record != "" && !isRefusal(snap.record):
 		return snap.existingOutcome(match.VerdictDuplicate)
-	case snap.firstFlag != "1" || state.Phase != match.PhaseOpen || state.Question != record.Question || record.ArrivedAt > state.ClosesAt:
+	case snap.firstFlag != "1" || state.Phase != match.PhaseOpen || state.Question != record.Question || record.ArrivedAt > state.ClosesAt || snap.record == refusal(state.ClosesAt):
 		return match.Outcome{Verdict: match.VerdictLate}, nil
 	case state.OpensAt != r.OpensAt:
 		return match.Outcome{Verdict: match.VerdictStale}, nil

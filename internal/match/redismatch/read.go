@@ -176,7 +176,7 @@ func addRecordsAndTotals(view *match.View, players []string, reply redisx.Reply)
 	for i, player := range players {
 		view.Totals[player] = decodeTotals(totals.Text(i), haveLeft.Text(i))
 		raw := records.Text(i)
-		if raw == "" {
+		if raw == "" || isRefusal(raw) {
 			continue
 		}
 		record, err := decodeRecord(raw)

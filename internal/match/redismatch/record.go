@@ -2,6 +2,7 @@ package redismatch
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,15 @@ func encodeRecord(id string, record match.Record) []byte {
 func appendPoints(record []byte, points int64) []byte {
 	return append(strconv.AppendInt(record, points, 10), '}')
 }
+
+// refusal returns what takes the place of a record after an answer was too late, while the
+// question was open: another node may have received an answer of the player in time, and stalled
+// before it reached the store. The store accepts no answer of the player until the question
+// closes at another time.
+func refusal(closesAt int64) string { return fmt.Sprintf(`{"closed":%d}`, closesAt) }
+
+// isRefusal reports whether a text is a refusal in the place of a record.
+func isRefusal(text string) bool { return strings.HasPrefix(text, `{"closed":`) }
 
 // attemptIDName is before the id of the attempt in a record.
 const attemptIDName = `{"id":`

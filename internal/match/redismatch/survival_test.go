@@ -40,7 +40,6 @@ func TestSurvivalVerdictsAndTotals(t *testing.T) {
 		m.commit(m.attempt(match.State{Question: 2}, "p_cyd", 0), match.VerdictEarly)
 		m.commit(m.attempt(open, "p_bob", 0), match.VerdictDuplicate)
 		m.commit(m.attempt(next, "p_eve", 0), match.VerdictGone)
-		m.commit(m.attempt(next, "p_bob", 10_001), match.VerdictLate)
 		m.commit(m.attempt(next, "p_bob", 100), match.VerdictAccepted)
 		m.commit(m.attempt(next, "p_bob", 200), match.VerdictDuplicate)
 		if m.indexedDueAt() != next.DueAt {

@@ -130,7 +130,7 @@ func (u *Unsaved) RecordsOf(ctx context.Context, id string, players []string, qu
 		fields = fields[n:]
 		for _, value := range page {
 			raw, isSet := value.(string)
-			if !isSet {
+			if !isSet || isRefusal(raw) {
 				continue
 			}
 			record, err := decodeRecord(raw)
