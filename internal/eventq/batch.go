@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // a batch.
 type batch struct {
 	game    *game
-	takenAt time.Time // the lease begins no earlier
+	takenAt time.Time // of the first call to take it: the lease begins no earlier
 
 	items  []Item      // of the current message, without an answer
 	tried  Tried       // the current message
@@ -20,8 +21,12 @@ type batch struct {
 	result BatchResult // what became of the other items
 }
 
-func newBatch(g *game, id string) *batch {
-	return &batch{game: g, takenAt: time.Now(), result: BatchResult{Batch: id}}
+func newBatch(g *game, id string) *batch { return &batch{game: g, result: BatchResult{Batch: id}} }
+
+// fill puts in what was taken. No message has been tried yet.
+func (b *batch) fill(t TakeResult) {
+	b.rest, b.tried = t.Items, t.Tried
+	b.result.Unused = (len(t.Items) + b.game.BatchSize - 1) / b.game.BatchSize
 }
 
 // nextMessage makes the next items the current ones, and reports whether there
@@ -37,15 +42,13 @@ func (b *batch) nextMessage() bool {
 
 // dropStale drops the items that must not be sent.
 func (b *batch) dropStale(now int64) {
-	fresh := b.items[:0]
-	for _, item := range b.items {
-		if reason := b.game.staleReason(item, now); reason != "" {
+	b.items = slices.DeleteFunc(b.items, func(item Item) bool {
+		reason := b.game.staleReason(item, now)
+		if reason != "" {
 			b.drop(item, reason)
-		} else {
-			fresh = append(fresh, item)
 		}
-	}
-	b.items = fresh
+		return reason != ""
+	})
 }
 
 // staleReason returns why an item must not be sent now, or "". An item from the
@@ -78,7 +81,6 @@ func (b *batch) requeue() {
 		b.result.Requeue = b.items
 	}
 	b.result.Requeue = append(b.result.Requeue, b.rest...)
-	b.result.Unused += (len(b.rest) + b.game.BatchSize - 1) / b.game.BatchSize
 	b.items, b.rest = nil, nil
 }
 

@@ -55,7 +55,7 @@ func (s *sender) poll(ctx context.Context, p *partition) (due int, wait time.Dur
 	}
 	for _, name := range games {
 		if g := s.games[name]; g != nil && g.sink != nil {
-			s.dispatch(ctx, g)
+			s.dispatch(ctx, g, 1)
 		}
 	}
 	return len(games), waitUntil(next, now, pollInterval)

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// sendBatch sends the messages of a batch in order, one attempt each. After a failed
-// or slow attempt, it requeues the messages behind it, because nothing renews their
-// lease. The queue also keeps a failed message until its next attempt.
+// sendBatch sends the messages of a batch in order, one attempt each. It requeues them
+// from the first failed one on, when the node stops, or when an attempt might outlast the
+// lease. The queue keeps a failed message until its next attempt.
 func (s *sender) sendBatch(ctx context.Context, b *batch) {
 	for b.nextMessage() {
-		s.sendMessage(ctx, b)
-		if len(b.rest) > 0 && time.Since(b.takenAt) > slowSend {
+		if ctx.Err() != nil || time.Since(b.takenAt) > lease/2 {
 			b.requeue()
+		} else {
+			s.sendMessage(ctx, b)
 		}
 	}
 }
@@ -24,14 +25,9 @@ func (s *sender) sendBatch(ctx context.Context, b *batch) {
 func (s *sender) sendMessage(ctx context.Context, b *batch) {
 	now := s.Now()
 	if b.dropStale(now); len(b.items) == 0 {
-		b.result.Unused++
 		return
 	}
-	if ctx.Err() != nil { // a stopping node starts no attempt
-		b.result.Unused++
-		b.requeue()
-		return
-	}
+	b.result.Unused--
 	if b.tried.Attempts++; b.tried.Attempts > 1 {
 		s.metrics.retries.Inc()
 	}

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	maxWorkers     = 512 // that serve games
-	maxSlowWorkers = 64  // the same for games whose last attempt was slow
+	maxWorkers        = 512             // that serve games, without those that need no place
+	maxWorkersPerGame = 8               // that serve one game at a time
+	maxLag            = 3 * time.Second // with more, a game gets another worker
 )
 
-// The shares of the workers, as operators see them.
+// The names of the workers, as operators see them.
 const (
-	classShared = "shared"
-	classSlow   = "slow"
-	classOwn    = "own"
+	poolShared = "shared"
+	poolOwn    = "own" // they need no place in the pool
 )
 
 // sender takes batches of due games, sends them, and finishes them in the store.
@@ -28,20 +28,13 @@ const (
 type sender struct {
 	*shared
 	members *membership
-	places  map[string]*semaphore.Weighted // by class; none: not limited
+	places  *semaphore.Weighted
 }
 
-func newSender(s *shared, m *membership) *sender {
-	return &sender{
-		shared: s, members: m,
-		places: map[string]*semaphore.Weighted{classShared: semaphore.NewWeighted(maxWorkers), classSlow: semaphore.NewWeighted(maxSlowWorkers)},
-	}
-}
-
-// dispatch lets a worker serve a due game, unless enough do. Only goroutines that the
-// service counts as running may call it.
-func (s *sender) dispatch(ctx context.Context, g *game) {
-	if !g.sending.addWorker() {
+// dispatch lets another worker serve a due game, unless so many do. Only goroutines
+// that the service counts as running may call it.
+func (s *sender) dispatch(ctx context.Context, g *game, most int) {
+	if !g.sending.addWorker(most) {
 		return
 	}
 	s.running.Go(func() {
@@ -58,24 +51,17 @@ func (s *sender) dispatch(ctx context.Context, g *game) {
 	})
 }
 
-// serve makes one take in a place of a worker, sends its messages, and reports what
-// became of them. It returns whether a full batch may be taken at once, or else when to
-// take again; 0: unknown.
+// serve makes one take, sends its messages, and reports what became of them. It
+// returns whether the worker goes on, or else when to take again; 0: unknown. A take
+// without an answer is repeated: it may have happened.
 func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) (more bool, next int64) {
-	class := g.class()
-	places := s.places[class]
-	if places != nil && places.Acquire(ctx, 1) != nil { // the service ends
-		return false, 0
-	}
 	b := newBatch(g, s.ids.next())
-	t, err := s.takeAndSend(ctx, b, class)
-	if places != nil {
-		places.Release(1)
-	}
-	more = len(t.Items) > 0 && s.hasFullBatch(g, t)
+	var t TakeResult
+	s.untilAnswered(ctx, b, func() (err error) {
+		t, more, err = s.takeAndSend(ctx, b)
+		return err
+	})
 	switch {
-	case err != nil:
-		s.untilAnswered(ctx, b, func(ctx context.Context) error { return s.takeBack(ctx, b, class) })
 	case more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0:
 		finishing.Wait()
 		finishing.Go(func() { s.finish(ctx, b) })
@@ -85,24 +71,31 @@ func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) 
 	return more, t.Next
 }
 
-// hasFullBatch reports whether a take has left a full batch that may be taken at once.
-func (s *sender) hasFullBatch(g *game, t TakeResult) bool {
-	return t.Left >= g.BatchSize && t.Next <= s.Now()
-}
-
-// takeAndSend makes a take, and sends its messages.
-func (s *sender) takeAndSend(ctx context.Context, b *batch, class string) (t TakeResult, err error) {
-	t, err = s.take(ctx, b, class)
+// takeAndSend makes a take in a place of the pool, and sends its messages. more says
+// whether the worker goes on: there is another full batch, and others do not suffice
+// for it. If the service ends before there is a place, it takes nothing new.
+func (s *sender) takeAndSend(ctx context.Context, b *batch) (t TakeResult, more bool, err error) {
+	g, pool := b.game, poolOwn
+	if !g.Hot && !g.sending.isShared() {
+		pool = poolShared
+		if s.places.Acquire(ctx, 1) == nil {
+			defer s.places.Release(1)
+		} else if b.takenAt.IsZero() {
+			return t, false, nil
+		}
+	}
+	t, err = s.take(ctx, b, pool)
 	if len(t.Items) == 0 {
 		if t.Left > 0 {
 			s.metrics.limited.Inc()
 		}
-		return t, err
+		return t, false, err
 	}
-	late, more := s.Now()-t.Items[0].QueuedAt-b.game.FlushMS, s.hasFullBatch(b.game, t)
-	if b.game.sending.recordTake(time.Duration(late)*time.Millisecond, more); more {
-		s.dispatch(ctx, b.game) // another worker, if the game is behind
+	more = t.Left >= g.BatchSize && t.Next <= s.Now()
+	lag := time.Duration(s.Now()-t.Items[0].QueuedAt-g.FlushMS) * time.Millisecond
+	if more && lag > maxLag {
+		s.dispatch(ctx, g, maxWorkersPerGame)
 	}
 	s.sendBatch(ctx, b)
-	return t, nil
+	return t, more && (lag > maxLag/2 || !g.sending.isShared()), nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 )
 
 // Config configures a Service. All fields are required.
@@ -38,7 +39,7 @@ type Service struct {
 func New(c Config) *Service {
 	all := newShared(c)
 	members := newMembership(all)
-	sender := newSender(all, members)
+	sender := &sender{shared: all, members: members, places: semaphore.NewWeighted(maxWorkers)}
 	c.Registry.MustRegister(newStatsCollector(all))
 	return &Service{intake: &intake{shared: all, sender: sender}, sender: sender, members: members}
 }

@@ -15,42 +15,32 @@ const (
 )
 
 // take fills a batch.
-func (s *sender) take(ctx context.Context, b *batch, class string) (TakeResult, error) {
+func (s *sender) take(ctx context.Context, b *batch, pool string) (TakeResult, error) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	g := b.game
+	if b.takenAt.IsZero() {
+		b.takenAt = time.Now()
+	}
 	t, err := s.Queue.Take(ctx, g.Policy, Take{
-		Batch: b.result.Batch, Messages: g.sending.takeSize(), Pool: class, Now: s.Now(), Lease: lease.Milliseconds(),
+		Batch: b.result.Batch, Messages: g.sending.takeSize(), Pool: pool, Now: s.Now(), Lease: lease.Milliseconds(),
 	})
 	s.recordError("take", err)
-	b.rest, b.tried = t.Items, t.Tried
+	b.fill(t)
 	for left := len(t.Items); left > 0; left -= g.BatchSize {
 		s.metrics.flushes.WithLabelValues(g.flushTrigger(left)).Inc()
 	}
 	return t, err
 }
 
-// takeBack repeats a take whose outcome is unknown, and requeues what it has taken.
-func (s *sender) takeBack(ctx context.Context, b *batch, class string) error {
-	if _, err := s.take(ctx, b, class); err != nil {
-		return err
-	}
-	if b.nextMessage() {
-		b.result.Unused++
-		b.requeue()
-		s.finish(ctx, b)
-	}
-	return nil
-}
-
 // finish reports what became of the items of a batch. If its lease has ended, the
 // store has counted them as lost.
 func (s *sender) finish(ctx context.Context, b *batch) {
-	s.untilAnswered(ctx, b, func(ctx context.Context) error {
-		ctx, cancel := callContext(ctx)
+	s.untilAnswered(ctx, b, func() error {
+		calling, cancel := callContext(ctx)
 		defer cancel()
 		b.result.Now = s.Now()
-		err := s.Queue.Finish(ctx, b.game.Policy, b.result)
+		err := s.Queue.Finish(calling, b.game.Policy, b.result)
 		if errors.Is(err, ErrNotInFlight) {
 			s.Logger.Warn("a batch of behaviours was not in flight any more", "game", b.game.Game, "sent", b.result.Sent)
 			return nil
@@ -61,11 +51,11 @@ func (s *sender) finish(ctx context.Context, b *batch) {
 }
 
 // untilAnswered makes a call, and repeats it until the store answers or the lease of
-// the batch has ended. The worker waits for that. By then it has released its place.
-func (s *sender) untilAnswered(ctx context.Context, b *batch, call func(context.Context) error) {
+// the batch has ended. The worker waits for that, without a place.
+func (s *sender) untilAnswered(ctx context.Context, b *batch, call func() error) {
 	ctx, cancel := withGrace(ctx, finishTimeout)
 	defer cancel()
-	for call(ctx) != nil {
+	for call() != nil {
 		if !timer.Sleep(ctx, retryInterval) || time.Since(b.takenAt) >= lease {
 			return
 		}
