@@ -59,10 +59,7 @@ func sendMessage(ctx context.Context, inbox *redisx.Inbox, nodes []string, kind 
 	inbox.Send(ctx, nodes, kind, payload)
 }
 
-func (n *node) aliveNodes() []string {
-	_, alive := n.reporting.Duty()
-	return alive
-}
+func (n *node) aliveNodes() []string { return n.reporting.Alive() }
 
 // connectTaskNotifier makes a notifier send notifications to the inboxes of the nodes that alive
 // returns, and receive theirs. A node that may have missed messages must call Receive without

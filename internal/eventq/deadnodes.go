@@ -14,18 +14,16 @@ const (
 	deadAfterMS = 10_000
 )
 
-// renewSessions renews the sessions of this node, and looks for those of dead nodes in
-// the partitions of this node.
+// renewSessions tells the store that this node is alive. The first live node also looks
+// for the sessions of dead nodes.
 func (p *Players) renewSessions(ctx context.Context) error {
-	err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, p.recordedGames(), nil, p.Now()) })
-	partitions, _ := p.duty()
-	for _, partition := range partitions {
-		for more := true; more && err == nil && ctx.Err() == nil; {
-			err = p.call(ctx, func(ctx context.Context) (err error) {
-				more, err = p.endDeadNodeSessions(ctx, partition)
-				return err
-			})
-		}
+	err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, nil, p.Now()) })
+	alive := p.alive()
+	for more := len(alive) > 0 && alive[0] == p.Node; more && err == nil && ctx.Err() == nil; {
+		err = p.call(ctx, func(ctx context.Context) (err error) {
+			more, err = p.endDeadNodeSessions(ctx)
+			return err
+		})
 	}
 	if err == nil {
 		p.contact.observe(p.Now())
@@ -37,8 +35,8 @@ func (p *Players) renewSessions(ctx context.Context) error {
 // there may be more. Two nodes may do so at once, because they use the same ids. It
 // reports none before this node has reached the store for so long that live nodes have
 // been renewed.
-func (p *Players) endDeadNodeSessions(ctx context.Context, partition int) (more bool, err error) {
-	records, node, err := p.sessions.DeadNodeSessions(ctx, partition, p.Now(), deadAfterMS, syncBatch)
+func (p *Players) endDeadNodeSessions(ctx context.Context) (more bool, err error) {
+	records, node, err := p.sessions.DeadNodeSessions(ctx, p.Now(), deadAfterMS, syncBatch)
 	if err != nil || len(records) == 0 || !p.contact.lasts(p.Now(), deadAfterMS) {
 		return false, err
 	}
@@ -47,20 +45,5 @@ func (p *Players) endDeadNodeSessions(ctx context.Context, partition int) (more 
 		records[i].Ended = true
 	}
 	p.counts.deadNodeSessions.Add(float64(len(records)))
-	return true, p.sessions.Sync(ctx, node, nil, records, 0)
-}
-
-// recordedGames returns the games with sessions here that the SessionStore knows, or
-// will know.
-func (p *Players) recordedGames() (games []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	seen := make(map[string]bool)
-	for open := range p.open {
-		if open.isRecorded && !seen[open.game] {
-			seen[open.game] = true
-			games = append(games, open.game)
-		}
-	}
-	return games
+	return true, p.sessions.Sync(ctx, node, records, 0)
 }

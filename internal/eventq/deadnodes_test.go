@@ -90,7 +90,7 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 		a.Enter("demo", "ada", pi)
 		h.recordedAt("a")
 		a.die()
-		visits, node, err := fakeSessionStore{b}.DeadNodeSessions(t.Context(), 7, now()+deadAfterMS, deadAfterMS, 10)
+		visits, node, err := fakeSessionStore{b}.DeadNodeSessions(t.Context(), now()+deadAfterMS, deadAfterMS, 10)
 		if err != nil || node != "a" || len(visits) != 1 {
 			t.Fatalf("%+v of %q, %v", visits, node, err)
 		}
@@ -99,7 +99,7 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 		}
 		for _, owner := range []*testNode{b, c} {
 			visits[0].Ended = true
-			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, nil, visits, 0); err != nil {
+			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, visits, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

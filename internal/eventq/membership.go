@@ -43,16 +43,6 @@ func newMembership(s *shared) *membership {
 // two nodes may own it; then they mix the order of a game's items.
 func (m *membership) owns(p *partition) bool { return m.view.Load().owned[p.index] }
 
-func (m *membership) duty() (partitions []int, alive []string) {
-	v := m.view.Load()
-	for p, owned := range v.owned {
-		if owned {
-			partitions = append(partitions, p)
-		}
-	}
-	return partitions, v.alive
-}
-
 // runHeartbeats sends heartbeats and reads which nodes are alive, until the
 // context ends. While the store is unreachable all nodes keep their partitions.
 func (m *membership) runHeartbeats(ctx context.Context) {

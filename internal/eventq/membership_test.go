@@ -69,7 +69,7 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 		time.Sleep(heartbeatInterval / 2) // the heartbeats of a come first
 		b := w.start("b")
 		time.Sleep(10 * heartbeatInterval)
-		owned, _ := a.Duty()
+		owned := a.owned()
 		w.set(func() { w.fault = func(string, string) error { return errStore } })
 		time.Sleep(2 * NodeTTLMS * time.Millisecond)
 		w.set(func() {
@@ -77,12 +77,12 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 			clear(w.beats)
 		})
 		time.Sleep(3 * heartbeatInterval / 4)
-		if now, _ := a.Duty(); !slices.Equal(now, owned) {
+		if now := a.owned(); !slices.Equal(now, owned) {
 			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
 		}
 		b.stop() // for good
 		time.Sleep(3 * NodeTTLMS * time.Millisecond)
-		if now, _ := a.Duty(); len(now) != partitions {
+		if now := a.owned(); len(now) != partitions {
 			t.Errorf("%d partitions of %d at last", len(now), partitions)
 		}
 	})

@@ -17,8 +17,7 @@ import (
 // at this node or another, the offline of the older may come a little after the
 // online of the newer.
 //
-// Every online gets one offline. If its node dies, the owner of the partition
-// reports the offline some seconds later, with the time when the node was last
+// Every online gets one offline. If its node dies, another node reports the offline some seconds later, with the time when the node was last
 // seen. There are two exceptions. If a node dies in the first moments of a
 // session, the offline may be lost. If a live node is not renewed for deadAfterMS, its
 // sessions are ended, and it reports the real ends again later. Besides, an offline can be
@@ -28,7 +27,7 @@ import (
 type Players struct {
 	*shared
 	offer    func(game string, b Behaviour)
-	duty     func() (partitions []int, alive []string)
+	alive    func() []string // nodes
 	sessions SessionStore
 	counts   playerMetrics
 	contact  contact // of renewSessions
@@ -55,12 +54,12 @@ const (
 
 // NewPlayers returns the part of a service that reports the server's own players.
 func NewPlayers(s *Service, sessions SessionStore) *Players {
-	return newPlayers(s.shared, s.Offer, s.Duty, sessions)
+	return newPlayers(s.shared, s.Offer, s.Alive, sessions)
 }
 
-func newPlayers(s *shared, offer func(string, Behaviour), duty func() ([]int, []string), sessions SessionStore) *Players {
+func newPlayers(s *shared, offer func(string, Behaviour), alive func() []string, sessions SessionStore) *Players {
 	return &Players{
-		shared: s, offer: offer, duty: duty, sessions: sessions, counts: newPlayerMetrics(s.Registry),
+		shared: s, offer: offer, alive: alive, sessions: sessions, counts: newPlayerMetrics(s.Registry),
 		contact: contact{gapMS: deadAfterMS / 2}, open: make(map[*session]struct{}), current: make(map[playerKey]*session),
 	}
 }
@@ -166,7 +165,7 @@ func (p *Players) sync(ctx context.Context) error {
 		if len(changes) == 0 {
 			return nil
 		}
-		err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, nil, changes, p.Now()) })
+		err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, changes, p.Now()) })
 		if err != nil {
 			return err
 		}

@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// hall is what nodes share, in virtual time: a SessionStore in memory with one
-// partition, and a receiver of offered behaviours, each id once.
+// hall is what nodes share, in virtual time: a SessionStore in memory, and a receiver of offered behaviours, each id once.
 type hall struct {
 	*testing.T
 
@@ -53,7 +52,7 @@ func (h *hall) node(name string) *testNode {
 	p.Players = newPlayers(newShared(Config{
 		Games: []Policy{{Game: "demo", Report: all}, {Game: "starts", Report: []string{MatchStart}}, {Game: "none"}},
 		Queue: newMemory(), Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-	}), p.report, func() ([]int, []string) { return []int{3, 7}, nil }, fakeSessionStore{p})
+	}), p.report, func() []string { return []string{name} }, fakeSessionStore{p}) // each believes to be the first
 	ctx, cancel := context.WithCancel(h.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -108,10 +107,7 @@ func (p *testNode) checkStore() error {
 // fakeSessionStore is the shared store as one node reaches it.
 type fakeSessionStore struct{ *testNode }
 
-func (a fakeSessionStore) Sync(_ context.Context, node string, games []string, changes []SessionRecord, seenAt int64) error {
-	if len(games)+len(changes) == 0 { // there is nothing to call
-		return nil
-	}
+func (a fakeSessionStore) Sync(_ context.Context, node string, changes []SessionRecord, seenAt int64) error {
 	if err := a.checkStore(); err != nil {
 		return err
 	}
@@ -138,13 +134,13 @@ func (a fakeSessionStore) Sync(_ context.Context, node string, games []string, c
 	return nil
 }
 
-func (a fakeSessionStore) DeadNodeSessions(_ context.Context, partition int, now, age int64, limit int) (found []SessionRecord, node string, err error) {
+func (a fakeSessionStore) DeadNodeSessions(_ context.Context, now, age int64, limit int) (found []SessionRecord, node string, err error) {
 	if err := a.checkStore(); err != nil {
 		return nil, "", err
 	}
 	defer a.hall.mu.Unlock()
 	for node, all := range a.hall.visits {
-		if partition != 7 || len(all) == 0 || now-a.hall.seen[node] < age {
+		if len(all) == 0 || now-a.hall.seen[node] < age {
 			continue
 		}
 		for _, v := range all {

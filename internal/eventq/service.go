@@ -65,7 +65,6 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Duty returns the partitions whose games this node sends, and the nodes that
-// are alive, including this one. Both are as last seen, and empty before the
-// first heartbeat.
-func (s *Service) Duty() (partitions []int, alive []string) { return s.members.duty() }
+// Alive returns the nodes that are alive, including this one, sorted. They are as last
+// seen, and none before the first heartbeat.
+func (s *Service) Alive() []string { return s.members.view.Load().alive }

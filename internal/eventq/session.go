@@ -21,15 +21,13 @@ type SessionRecord struct {
 // concurrent use.
 type SessionStore interface {
 	// Sync adds sessions that started at a node, and then removes those that have ended.
-	// It records that the node was seen, with its sessions of these games and of the
-	// games of the changes; at 0: it was not seen. The store forgets the sessions of a
-	// node that is not seen for an hour.
-	Sync(ctx context.Context, node string, games []string, changes []SessionRecord, seenAt int64) error
-	// DeadNodeSessions returns sessions of a partition's games at a node that was
-	// not seen within age ms, as they were last seen. It returns at most limit,
-	// and none if there are none. After the caller has reported their end, it must
-	// remove them.
-	DeadNodeSessions(ctx context.Context, partition int, now, age int64, limit int) (found []SessionRecord, node string, err error)
+	// It records that the node was seen; at 0: it was not seen. The store forgets the
+	// sessions of a node that is not seen for an hour.
+	Sync(ctx context.Context, node string, changes []SessionRecord, seenAt int64) error
+	// DeadNodeSessions returns sessions of a node that was not seen within age ms, as
+	// they were last seen. It returns at most limit, and none if there are none. After
+	// the caller has reported their end, it must remove them.
+	DeadNodeSessions(ctx context.Context, now, age int64, limit int) (found []SessionRecord, node string, err error)
 }
 
 // session is a session of a player at this node.

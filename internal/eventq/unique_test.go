@@ -92,33 +92,41 @@ func TestOffersThatTheStoreRefuses(t *testing.T) {
 	}
 }
 
+// owned returns the partitions that a node owns.
+func (n *node) owned() (owned []int) {
+	for _, p := range n.partitions {
+		if n.members.owns(p) {
+			owned = append(owned, p.index)
+		}
+	}
+	return owned
+}
+
 // A node owns no partitions until it knows which nodes are alive. Then the nodes
 // share the partitions, and another node takes over those of a node that leaves.
-func TestDuty(t *testing.T) {
+func TestOwnedPartitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newCluster(t, policyOf("a"))
 		idle := w.service("idle")
-		if mine, alive := idle.Duty(); mine != nil || alive != nil {
-			t.Errorf("before it runs: %v of %v", mine, alive)
+		if idle.owned() != nil || idle.Alive() != nil {
+			t.Errorf("before it runs: %v of %v", idle.owned(), idle.Alive())
 		}
 		a, b := w.start("a"), w.start("b")
 		time.Sleep(2 * time.Second)
-		ofA, aliveA := a.Duty()
-		ofB, aliveB := b.Duty()
-		both := slices.Concat(ofA, ofB)
-		if slices.Sort(both); !slices.Equal(both, []int{0, 1, 2, 3}) || !slices.Equal(aliveA, []string{"a", "b"}) || !slices.Equal(aliveB, aliveA) {
-			t.Errorf("a has %v of %v, b %v of %v", ofA, aliveA, ofB, aliveB)
+		both := slices.Concat(a.owned(), b.owned())
+		if slices.Sort(both); !slices.Equal(both, []int{0, 1, 2, 3}) || !slices.Equal(a.Alive(), []string{"a", "b"}) || !slices.Equal(b.Alive(), a.Alive()) {
+			t.Errorf("a has %v of %v, b %v of %v", a.owned(), a.Alive(), b.owned(), b.Alive())
 		}
 		a.stop()
 		time.Sleep(2 * time.Second)
-		if mine, alive := b.Duty(); !slices.Equal(mine, []int{0, 1, 2, 3}) || !slices.Equal(alive, []string{"b"}) {
-			t.Errorf("alone b has %v of %v", mine, alive)
+		if !slices.Equal(b.owned(), []int{0, 1, 2, 3}) || !slices.Equal(b.Alive(), []string{"b"}) {
+			t.Errorf("alone b has %v of %v", b.owned(), b.Alive())
 		}
 		w.set(func() { w.fault = func(string, string) error { return errStore } })
 		time.Sleep(time.Minute)
-		if mine, alive := b.Duty(); len(mine) != partitions || len(alive) != 1 {
-			t.Errorf("while the store is down b has %v of %v", mine, alive)
+		if len(b.owned()) != partitions || len(b.Alive()) != 1 {
+			t.Errorf("while the store is down b has %v of %v", b.owned(), b.Alive())
 		}
 		w.set(func() { w.fault = nil })
 		b.stop()

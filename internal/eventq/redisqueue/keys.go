@@ -26,11 +26,16 @@ const partitions = 64
 //	{b:P}:batch:BATCH    list: its bundles and result, see take.lua; it expires
 //	{b:P}:last_push:FROM hash: game → 'ID VERDICT' of the last push of a producer; it
 //	                     expires
-//	{b:P}:session_nodes  zset: node → when its sessions were last seen
-//	{b:P}:sessions:N     hash: of the node N, session id → record; it expires
 //	{b}:nodes            zset: node → its last heartbeat
+//	{b}:session_nodes    zset: node → when its sessions were last seen
+//	{b}:sessions:NODE    hash: session id → record; it expires
 
-const nodesKey = "{b}:nodes"
+const (
+	nodesKey        = "{b}:nodes"
+	sessionNodesKey = "{b}:session_nodes"
+)
+
+func sessionsKey(node string) string { return "{b}:sessions:" + node }
 
 func partitionOf(game string) int {
 	h := fnv.New32a()
@@ -47,8 +52,6 @@ func gamePartition(game string) partition { return newPartition(partitionOf(game
 
 func (p partition) due() string                   { return string(p) + "due" }
 func (p partition) taken() string                 { return string(p) + "taken" }
-func (p partition) sessionNodes() string          { return string(p) + "session_nodes" }
-func (p partition) sessions(node string) string   { return string(p) + "sessions:" + node }
 func (p partition) batch(id string) string        { return string(p) + "batch:" + id }
 func (p partition) lastPushes(from string) string { return string(p) + "last_push:" + from }
 func (p partition) queue(game string) string      { return string(p) + "bundles:" + game }

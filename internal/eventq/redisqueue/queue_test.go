@@ -49,8 +49,7 @@ func newQueueTest(t *testing.T, c redis.UniversalClient) *queueTest {
 // acquired counts the partitions that tests have got.
 var acquired atomic.Int64
 
-// leasePartition gives a test a partition that is empty except for sessions. Tests
-// of sessions use nodes of their own.
+// leasePartition gives a test a partition that is empty.
 func leasePartition(t *testing.T, c redis.UniversalClient) int {
 	cluster, shared := c.(*redis.ClusterClient)
 	if !shared {
@@ -64,9 +63,7 @@ func leasePartition(t *testing.T, c redis.UniversalClient) int {
 	}
 	left := master.Scan(t.Context(), 0, string(tag)+"*", 1000).Iterator()
 	for left.Next(t.Context()) {
-		if key := left.Val(); key != tag.sessionNodes() && !strings.HasPrefix(key, tag.sessions("")) {
-			master.Del(t.Context(), key)
-		}
+		master.Del(t.Context(), left.Val())
 	}
 	if err := left.Err(); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,26 +22,26 @@ const someday = 1_795_212_345_678
 // age is how long a node must be unseen in these tests, in ms.
 const age = 1000
 
-// sessionTest is a test with a session store, and its own nodes, game and partition.
+// sessionTest is a test with a session store that has no other sessions, and its own
+// nodes and game.
 type sessionTest struct {
 	*testing.T
 	*Store
 	game string
 	a, b string // nodes
-	part int
 }
 
-// sessionTests counts the tests. Each has a partition below manyGames, without the
-// nodes of other tests.
-var sessionTests atomic.Int64
-
-const manyGames = partitions / 2
+// sharedSessions serializes the tests that share a cluster, which has one index of nodes.
+var sharedSessions sync.Mutex
 
 func eachSessionTest(t *testing.T, f func(h *sessionTest)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		id, part := ulid.Make().String(), int(sessionTests.Add(1)%manyGames)
-		f(&sessionTest{T: t, Store: New(c), game: gameIn(part), a: "a " + id, b: "b " + id, part: part})
+		sharedSessions.Lock()
+		defer sharedSessions.Unlock()
+		c.Del(t.Context(), sessionNodesKey)
+		id := ulid.Make().String()
+		f(&sessionTest{T: t, Store: New(c), game: "game." + id, a: "a " + id, b: "b " + id})
 	})
 }
 
@@ -60,14 +60,14 @@ func (h *sessionTest) add(node string, all ...eventq.SessionRecord) {
 // addAt adds sessions at a time.
 func (h *sessionTest) addAt(now int64, node string, all ...eventq.SessionRecord) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, nil, all, now); err != nil {
+	if err := h.Sync(h.Context(), node, all, now); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *sessionTest) remove(node string, all ...eventq.SessionRecord) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, nil, ended(all...), 0); err != nil {
+	if err := h.Sync(h.Context(), node, ended(all...), 0); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -82,14 +82,14 @@ func ended(all ...eventq.SessionRecord) []eventq.SessionRecord {
 
 func (h *sessionTest) renew(node string, now int64) {
 	h.Helper()
-	if err := h.Sync(h.Context(), node, []string{h.game, h.game}, nil, now); err != nil {
+	if err := h.Sync(h.Context(), node, nil, now); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *sessionTest) deadSessions(now int64) (found []eventq.SessionRecord, node string) {
 	h.Helper()
-	found, node, err := h.DeadNodeSessions(h.Context(), h.part, now, age, 400)
+	found, node, err := h.DeadNodeSessions(h.Context(), now, age, 400)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestDeadNodeSessions(t *testing.T) {
 		}
 		h.remove(h.b, bob)
 		h.wantNoDeadSessions(someday + 10*age)
-		if left, err := h.client.Exists(h.Context(), newPartition(h.part).sessions(h.a), newPartition(h.part).sessions(h.b)).Result(); err != nil || left != 0 {
+		if left, err := h.client.Exists(h.Context(), sessionsKey(h.a), sessionsKey(h.b)).Result(); err != nil || left != 0 {
 			h.Errorf("%d keys left, %v", left, err)
 		}
 	})
@@ -176,7 +176,7 @@ func TestAShortSession(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		short, long := h.record("short", someday), h.record("long", someday)
 		for range 2 {
-			if err := h.Sync(h.Context(), h.a, nil, append(ended(short), short, long), someday); err != nil {
+			if err := h.Sync(h.Context(), h.a, append(ended(short), short, long), someday); err != nil {
 				h.Fatal(err)
 			}
 			if found, _ := h.deadSessions(someday + age); len(found) != 1 || !same(found[0], long) {
@@ -220,19 +220,18 @@ func TestManyDeadNodeSessions(t *testing.T) {
 // The store logs and forgets unreadable sessions. They do not hold up others.
 func TestUnreadableSessions(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
-		const nobodys = partitions + 1 // so that no other test finds it
-		key := newPartition(nobodys).sessions(h.a)
+		key := sessionsKey(h.a)
 		ada, _ := json.Marshal(h.record("ada", someday))
 		h.client.HSet(h.Context(), key, "s_ada", ada, "s_strange", "{")
-		h.client.ZAdd(h.Context(), newPartition(nobodys).sessionNodes(), redis.Z{Member: h.a, Score: someday})
-		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err != nil || len(found) != 1 || found[0].Session != "s_ada" || node != h.a {
+		h.client.ZAdd(h.Context(), sessionNodesKey, redis.Z{Member: h.a, Score: someday})
+		if found, node, err := h.DeadNodeSessions(h.Context(), someday+age, age, 10); err != nil || len(found) != 1 || found[0].Session != "s_ada" || node != h.a {
 			h.Errorf("%+v of %q, %v", found, node, err)
 		}
 		h.client.HDel(h.Context(), key, "s_ada")
-		if _, _, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err == nil || !strings.Contains(err.Error(), "1 sessions of node "+h.a) {
+		if _, _, err := h.DeadNodeSessions(h.Context(), someday+age, age, 10); err == nil || !strings.Contains(err.Error(), "1 sessions of node "+h.a) {
 			h.Errorf("error %v", err)
 		}
-		if found, node, err := h.DeadNodeSessions(h.Context(), nobodys, someday+age, age, 10); err != nil || len(found) > 0 || node != "" {
+		if found, node, err := h.DeadNodeSessions(h.Context(), someday+age, age, 10); err != nil || len(found) > 0 || node != "" {
 			h.Errorf("at last %+v of %q, %v", found, node, err)
 		}
 	})
@@ -242,43 +241,19 @@ func TestUnreadableSessions(t *testing.T) {
 func TestSessionsExpire(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		h.add(h.a, h.record("ada", someday))
-		ttl, err := h.client.PTTL(h.Context(), newPartition(h.part).sessions(h.a)).Result()
+		ttl, err := h.client.PTTL(h.Context(), sessionsKey(h.a)).Result()
 		if err != nil || ttl <= 0 || ttl > time.Hour {
 			h.Errorf("lives %v, %v", ttl, err)
 		}
-		h.client.PExpire(h.Context(), newPartition(h.part).sessions(h.a), time.Minute)
+		h.client.PExpire(h.Context(), sessionsKey(h.a), time.Minute)
 		h.renew(h.a, someday)
-		if ttl := h.client.PTTL(h.Context(), newPartition(h.part).sessions(h.a)).Val(); ttl <= time.Minute {
+		if ttl := h.client.PTTL(h.Context(), sessionsKey(h.a)).Val(); ttl <= time.Minute {
 			h.Errorf("seen, and lives %v", ttl)
 		}
-		h.client.Del(h.Context(), newPartition(h.part).sessions(h.a)) // as when it expires
+		h.client.Del(h.Context(), sessionsKey(h.a)) // as when it expires
 		h.wantNoDeadSessions(someday + age)
-		if nodes := h.client.ZRange(h.Context(), newPartition(h.part).sessionNodes(), 0, -1).Val(); slices.Contains(nodes, h.a) {
+		if nodes := h.client.ZRange(h.Context(), sessionNodesKey, 0, -1).Val(); slices.Contains(nodes, h.a) {
 			h.Errorf("the node stays among %q", nodes)
-		}
-	})
-}
-
-// Sessions of games in many partitions are stored and found together.
-func TestSessionsOfManyGames(t *testing.T) {
-	eachSessionTest(t, func(h *sessionTest) {
-		parts := make(map[int]int)
-		var all []eventq.SessionRecord
-		for i := range 50 {
-			v := h.record(fmt.Sprint("p", i), someday)
-			v.Game = gameIn(manyGames + i%manyGames)
-			all = append(all, v)
-			parts[partitionOf(v.Game)]++
-		}
-		h.add(h.a, all...)
-		for h.part = range parts {
-			if found, _ := h.deadSessions(someday + age); len(found) != parts[h.part] {
-				h.Errorf("%d in %d, want %d", len(found), h.part, parts[h.part])
-			}
-		}
-		h.remove(h.a, all...)
-		for h.part = range parts {
-			h.wantNoDeadSessions(someday + age)
 		}
 	})
 }
@@ -290,10 +265,10 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 	a := New(client)
 	v := eventq.SessionRecord{Game: "demo", Session: "s"}
 	for name, call := range map[string]func(context.Context) error{
-		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", nil, []eventq.SessionRecord{v}, someday) },
-		"renew": func(ctx context.Context) error { return a.Sync(ctx, "a", []string{"demo"}, nil, someday) },
+		"sync":  func(ctx context.Context) error { return a.Sync(ctx, "a", []eventq.SessionRecord{v}, someday) },
+		"renew": func(ctx context.Context) error { return a.Sync(ctx, "a", nil, someday) },
 		"orphans": func(ctx context.Context) error {
-			_, _, err := a.DeadNodeSessions(ctx, 0, someday, age, 10)
+			_, _, err := a.DeadNodeSessions(ctx, someday, age, 10)
 			return err
 		},
 	} {

@@ -42,8 +42,6 @@ var (
 	adminScript  = script("admin")
 	dueScript    = script("due")
 	statusScript = script("status")
-
-	sessionsScript = script("sessions")
 )
 
 func script(files ...string) *redis.Script {
@@ -57,7 +55,8 @@ type Store struct {
 }
 
 // New returns a store. If the client combines concurrent EVALSHA commands in one
-// round trip, the calls share round trips. Exceptions are Leave and the search of Reap.
+// round trip, the calls share round trips. Exceptions are the calls about nodes and
+// sessions, and the search of Reap.
 func New(client redis.UniversalClient) *Store { return &Store{client: client, maxSeen: 1_000_000} }
 
 // Partitions implements eventq.Queue.
