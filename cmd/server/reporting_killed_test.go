@@ -116,13 +116,17 @@ func (r *reportingTest) endLeasesAndCheckLosses() {
 // endLeases ends the leases of all batches in flight, which would otherwise take 20 s.
 func (r *reportingTest) endLeases() {
 	r.t.Helper()
-	for partition := range r.admin.Partitions() {
-		leasesKey := fmt.Sprintf("{b:%d}:taken", partition)
+	for _, game := range r.games {
+		partition := fmt.Sprintf("{b:%d}:", r.admin.Partition(game))
+		leasesKey := partition + "taken:" + game
 		batches, err := r.conn.Client.ZRange(r.t.Context(), leasesKey, 0, -1).Result()
 		for _, batch := range batches {
 			if err == nil {
 				err = r.conn.Client.ZAddXX(r.t.Context(), leasesKey, redis.Z{Member: batch}).Err()
 			}
+		}
+		if err == nil {
+			err = r.conn.Client.ZAddXX(r.t.Context(), partition+"due", redis.Z{Member: game}).Err()
 		}
 		if err != nil {
 			r.t.Fatal(err)

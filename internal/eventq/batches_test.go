@@ -226,9 +226,9 @@ func TestBatchOfATakeNotInFlight(t *testing.T) {
 		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
 			if n == 4 {
 				w.set(func() {
-					for id, f := range w.flight {
+					for id, f := range w.games["a"].flight {
 						if len(f.items) == 4*MaxBatch {
-							delete(w.flight, id)
+							delete(w.games["a"].flight, id)
 							w.games["a"].counts.InFlight -= 4 * MaxBatch
 							w.games["a"].counts.Dropped[NodeLost] += 4 * MaxBatch
 						}

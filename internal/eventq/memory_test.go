@@ -13,7 +13,6 @@ const partitions = 4
 type memory struct {
 	mu     sync.Mutex
 	games  map[string]*memoryGame
-	flight map[string]*inFlightBatch
 	pushes map[string]PushResult
 	ended  map[string]bool // batches
 	beats  map[string]int64
@@ -29,6 +28,7 @@ type memory struct {
 type memoryGame struct {
 	items  []Item
 	counts Counts
+	flight map[string]*inFlightBatch
 	seen   map[string]int64
 	tried  map[string]Tried // by item of a message that was tried
 	due    int64            // 0: not
@@ -44,14 +44,13 @@ type memoryGame struct {
 }
 
 type inFlightBatch struct {
-	game  string
 	items []Item
 	lease int64
 }
 
 func newMemory() *memory {
 	return &memory{
-		games: map[string]*memoryGame{}, flight: map[string]*inFlightBatch{}, pushes: map[string]PushResult{},
+		games: map[string]*memoryGame{}, pushes: map[string]PushResult{},
 		ended: map[string]bool{}, beats: map[string]int64{}, calls: map[string]int{},
 	}
 }
@@ -65,7 +64,7 @@ func (m *memory) failing(operation, game string) error {
 
 func (m *memory) game(name string) *memoryGame {
 	if m.games[name] == nil {
-		m.games[name] = &memoryGame{seen: map[string]int64{}, tried: map[string]Tried{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
+		m.games[name] = &memoryGame{flight: map[string]*inFlightBatch{}, seen: map[string]int64{}, tried: map[string]Tried{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
 	}
 	return m.games[name]
 }
@@ -97,16 +96,22 @@ func (m *memory) act(operation, game string, do func(k *memoryGame) error) error
 	return err
 }
 
-// mark records when the game is due.
-func (k *memoryGame) mark(now int64) {
+// mark records when the game is due, and returns when the next batch can be taken.
+func (k *memoryGame) mark(now int64) (next int64) {
 	switch {
 	case len(k.items) == 0 || k.paused != "":
-		k.due = 0
 	case len(k.items) >= k.batch, k.tried[k.items[0].ID].ID != "":
-		k.due = max(now, k.cool)
+		next = max(now, k.cool)
 	default:
-		k.due = max(min(k.items[0].QueuedAt, now)+k.flush, k.cool)
+		next = max(min(k.items[0].QueuedAt, now)+k.flush, k.cool)
 	}
+	k.due = next
+	for _, f := range k.flight {
+		if k.due == 0 || f.lease < k.due {
+			k.due = f.lease
+		}
+	}
+	return next
 }
 
 func (m *memory) Heartbeat(_ context.Context, node string, now int64) (alive []string, err error) {

@@ -6,26 +6,16 @@ import (
 	"maps"
 )
 
-func (m *memory) Reap(_ context.Context, partition int, now int64) (items int64, err error) {
-	err = m.act("reap", "", func(*memoryGame) error {
-		for id, f := range m.flight {
-			if m.Partition(f.game) == partition && f.lease <= now {
-				n := int64(len(f.items))
-				k := m.games[f.game]
-				k.counts.InFlight -= n
-				k.counts.Dropped[NodeLost] += n
-				items += n
-				delete(m.flight, id)
-			}
-		}
-		return nil
-	})
-	return items, err
-}
-
 func (m *memory) Maintain(_ context.Context, t Policy, now int64) error {
 	return m.act("maintain", t.Game, func(k *memoryGame) error {
 		k.flush, k.batch = t.FlushMS, t.BatchSize
+		for id, f := range k.flight {
+			if f.lease <= now {
+				k.counts.InFlight -= int64(len(f.items))
+				k.counts.Dropped[NodeLost] += int64(len(f.items))
+				delete(k.flight, id)
+			}
+		}
 		for len(k.items) > 0 && k.items[0].QueuedAt <= now-t.MaxAgeMS-MaxAheadMS {
 			k.evict(TooOld)
 		}
@@ -61,16 +51,14 @@ func (k *memoryGame) count() Counts {
 
 func (m *memory) Pause(_ context.Context, game, why string) error {
 	return m.act("pause", game, func(k *memoryGame) error {
-		k.paused, k.due = why, 0
+		k.paused = why
 		return nil
 	})
 }
 
 func (m *memory) FlushNow(_ context.Context, game string, now int64) error {
 	return m.act("flush_now", game, func(k *memoryGame) error {
-		if len(k.items) > 0 && k.paused == "" {
-			k.due = max(now, k.cool)
-		}
+		k.due = now
 		return nil
 	})
 }

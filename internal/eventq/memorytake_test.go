@@ -46,11 +46,12 @@ func (k *memoryGame) token(t Policy, now int64) (next int64) {
 func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult, err error) {
 	err = m.act("take", t.Game, func(k *memoryGame) error {
 		taken.Left, k.pool = len(k.items), take.Pool
-		if f := m.flight[take.Batch]; f != nil {
+		if f := k.flight[take.Batch]; f != nil {
 			taken.Items = f.items
 			return nil
 		}
 		if k.paused != "" || len(k.items) == 0 {
+			k.mark(take.Now)
 			return nil
 		}
 		if taken.Next = k.cool; k.cool > take.Now {
@@ -71,11 +72,12 @@ func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult,
 			delete(k.tried, item.ID)
 		}
 		k.counts.InFlight += int64(n)
-		m.flight[take.Batch] = &inFlightBatch{game: t.Game, items: taken.Items, lease: take.Now + take.Lease}
-		if k.mark(take.Now); k.due > 0 && t.PerSecond > 0 && k.tokens < 1 {
-			k.due = max(k.due, take.Now+int64((1-k.tokens)*1000/t.PerSecond)+1)
+		k.flight[take.Batch] = &inFlightBatch{items: taken.Items, lease: take.Now + take.Lease}
+		taken.Left, taken.Next = len(k.items), k.mark(take.Now)
+		if taken.Next > 0 && t.PerSecond > 0 && k.tokens < 1 {
+			taken.Next = max(taken.Next, take.Now+int64((1-k.tokens)*1000/t.PerSecond)+1)
+			k.due = taken.Next
 		}
-		taken.Left, taken.Next = len(k.items), k.due
 		return nil
 	})
 	if err != nil {
@@ -96,7 +98,7 @@ func (k *memoryGame) together(most int) (n int) {
 
 func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 	return m.act("finish", t.Game, func(k *memoryGame) error {
-		f := m.flight[r.Batch]
+		f := k.flight[r.Batch]
 		if m.ended[r.Batch] {
 			return nil
 		}
@@ -128,9 +130,9 @@ func (m *memory) Finish(_ context.Context, t Policy, r BatchResult) error {
 		if r.Pause {
 			k.paused = r.Error
 		}
-		k.mark(r.Now)
 		m.ended[r.Batch] = true
-		delete(m.flight, r.Batch)
+		delete(k.flight, r.Batch)
+		k.mark(r.Now)
 		return nil
 	})
 }

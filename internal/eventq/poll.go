@@ -8,57 +8,63 @@ import (
 )
 
 const (
-	pollInterval     = 200 * time.Millisecond // at most, for a partition of this node
-	idlePollInterval = time.Second            // at most, for other partitions
-	minPollPause     = 5 * time.Millisecond   // at least
-	pollPausePerGame = 100 * time.Microsecond // added for each game that was due at the last poll
-	reapInterval     = 5 * time.Second
+	pollInterval        = 200 * time.Millisecond // at most, for a partition of this node with games
+	minPollPause        = 5 * time.Millisecond   // at least
+	pollPausePerGame    = 100 * time.Microsecond // added for each game that was due at the last poll
+	maintenanceInterval = time.Minute            // of a game, or longer if a partition has many
+	maxUnknownGames     = 1000                   // that are looked for in a partition
 )
 
 // runPartition serves a partition until the context ends.
 func (s *sender) runPartition(ctx context.Context, p *partition) {
-	var reaped time.Time
-	for ctx.Err() == nil {
-		shortest, longest := minPollPause, idlePollInterval
+	var maintained time.Time
+	for turn := 0; ctx.Err() == nil; {
+		pause, wait := minPollPause, maintenanceInterval // until this node owns it
 		if s.members.owns(p) {
-			if len(p.games) > 0 {
-				due, wait := s.poll(ctx, p)
-				shortest = min(minPollPause+time.Duration(due)*pollPausePerGame, pollInterval)
-				longest = max(wait, shortest)
-			}
-			if time.Since(reaped) >= reapInterval {
-				s.reap(ctx, p)
-				reaped = time.Now()
+			pause, wait = s.poll(ctx, p)
+			if n := len(p.games); n > 0 && time.Since(maintained) >= maintenanceInterval/time.Duration(n) {
+				s.maintain(ctx, p.games[turn%n].Policy)
+				turn, maintained = turn+1, time.Now()
 			}
 		}
-		timer.Sleep(ctx, shortest)
-		latest := time.NewTimer(longest - shortest)
+		timer.Sleep(ctx, pause)
 		select {
 		case <-p.pollNow:
-		case <-latest.C:
+		case <-time.After(wait - pause):
 		case <-ctx.Done():
 		}
-		latest.Stop()
 	}
 }
 
-// poll dispatches the due games of a partition, and returns their number and when to
-// poll again.
-func (s *sender) poll(ctx context.Context, p *partition) (due int, wait time.Duration) {
-	calling, cancel := callContext(ctx)
-	defer cancel()
+// poll dispatches the due games of a partition. It returns how long to wait until the
+// next poll, at least and at most. It maintains due games that are not configured here any
+// more: their items are then due when they are stale, and are dropped.
+func (s *sender) poll(ctx context.Context, p *partition) (pause, wait time.Duration) {
+	var games []string
+	var next int64
 	now := s.Now()
-	games, next, err := s.Queue.Due(calling, p.index, now, len(p.games)+maxUnknownGames)
-	s.recordError("due", err)
-	if err != nil {
-		return 0, pollInterval
+	if s.call(ctx, "due", func(ctx context.Context) (err error) {
+		games, next, err = s.Queue.Due(ctx, p.index, now, len(p.games)+maxUnknownGames)
+		return err
+	}) != nil {
+		return pollInterval, pollInterval
 	}
 	for _, name := range games {
-		if g := s.games[name]; g != nil && g.sink != nil {
+		if g := s.games[name]; g == nil {
+			s.maintain(ctx, Policy{Game: name, MaxLen: MaxQueueLen, BatchSize: MaxQueueLen, FlushMS: MaxAgeMS + MaxAheadMS, MaxAgeMS: MaxAgeMS})
+		} else if g.sink != nil {
 			s.dispatch(ctx, g, 1)
 		}
 	}
-	return len(games), waitUntil(next, now, pollInterval)
+	pause = min(minPollPause+time.Duration(len(games))*pollPausePerGame, pollInterval)
+	if len(p.games) == 0 {
+		return pause, maintenanceInterval
+	}
+	return pause, max(waitUntil(next, now, pollInterval), pause)
+}
+
+func (s *sender) maintain(ctx context.Context, policy Policy) {
+	_ = s.call(ctx, "maintain", func(ctx context.Context) error { return s.Queue.Maintain(ctx, policy, s.Now()) })
 }
 
 // waitUntil returns the time until an instant, at most the given maximum,
@@ -68,16 +74,6 @@ func waitUntil(at, now int64, most time.Duration) time.Duration {
 		return most
 	}
 	return max(time.Duration(at-now)*time.Millisecond, minPollPause)
-}
-
-func (s *sender) reap(ctx context.Context, p *partition) {
-	ctx, cancel := callContext(ctx)
-	defer cancel()
-	lost, err := s.Queue.Reap(ctx, p.index, s.Now())
-	s.recordError("reap", err)
-	if lost > 0 {
-		s.Logger.Warn("behaviours were lost with the node that had taken them", "partition", p.index, "behaviours", lost)
-	}
 }
 
 // pushed makes the loop of a game's partition poll after a push, if a batch is

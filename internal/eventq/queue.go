@@ -27,8 +27,8 @@ type Queue interface {
 	// marks when the queue is due. The queue expires if it is not used for long.
 	// ErrFull means that nothing has changed.
 	Push(ctx context.Context, policy Policy, p Push) (PushResult, error)
-	// Due returns games of a partition with a due batch, the earliest first.
-	// next is when the next of the other games is due, or 0.
+	// Due returns games of a partition that are due, the earliest first: a batch can be
+	// taken, or a lease has ended. next is when the next of the other games is due, or 0.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
 	// Take moves the oldest items in flight as one batch, unless the game is
 	// paused, cools down or has reached its rate limit. A message that was tried
@@ -37,11 +37,9 @@ type Queue interface {
 	Take(ctx context.Context, policy Policy, take Take) (TakeResult, error)
 	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
 	Finish(ctx context.Context, policy Policy, r BatchResult) error
-	// Reap counts batches of a partition as NodeLost when their lease has
-	// ended.
-	Reap(ctx context.Context, partition int, now int64) (items int64, err error)
-	// Maintain applies the policy to a queue: it enforces the length limit,
-	// counts vanished items as Expired, and repairs a lost due mark.
+	// Maintain applies the policy to a queue: it drops stale items, enforces the length
+	// limit, counts vanished items as Expired, and batches whose lease has ended as
+	// NodeLost. It repairs a lost due mark.
 	Maintain(ctx context.Context, policy Policy, now int64) error
 }
 

@@ -86,7 +86,10 @@ func (s *sender) takeAndSend(ctx context.Context, b *batch) (t TakeResult, more 
 	}
 	t, err = s.take(ctx, b, pool)
 	if len(t.Items) == 0 {
-		if t.Left > 0 {
+		switch {
+		case err == nil && t.Next == 0:
+			s.maintain(ctx, g.Policy) // it is due because a lease has ended
+		case t.Left > 0:
 			s.metrics.limited.Inc()
 		}
 		return t, false, err

@@ -58,7 +58,6 @@ func (s *Service) Run(ctx context.Context) error {
 		s.running.Go(func() { s.sender.runPartition(ctx, p) })
 	}
 	s.running.Go(func() { s.members.runHeartbeats(ctx) })
-	s.running.Go(func() { s.members.runMaintenance(ctx) })
 	s.running.Wait()
 	collectors.Wait()
 	s.members.leave(ctx)

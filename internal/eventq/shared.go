@@ -72,10 +72,14 @@ func newPartition(index int) *partition {
 // players. A nil game reports none.
 func (g *game) reports(kind string) bool { return g != nil && slices.Contains(g.Report, kind) }
 
-// callContext bounds a call of the store. The end of the service does not cut
-// the call off.
-func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+// call makes a call of the store, of at most callTimeout, and records its failure. The
+// end of ctx does not cut the call off.
+func (s *shared) call(ctx context.Context, operation string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	err := do(ctx)
+	s.recordError(operation, err)
+	return err
 }
 
 // withGrace returns a context that ends the given time after another one.

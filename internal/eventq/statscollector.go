@@ -16,7 +16,6 @@ const (
 	maxLabelledGames = 1000 // games with metrics of their own; the rest counts as otherGame
 	otherGame        = "other"
 	statsInterval    = time.Second
-	statsTimeout     = time.Second
 )
 
 // stats are the metrics of a queue, without dropped. The first four are also of several
@@ -94,15 +93,12 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// load reads the statuses from the store, or returns nil.
-func (c *statsCollector) load() []Status {
-	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
-	defer cancel()
-	statuses, err := c.shared.Admin.Status(ctx, c.games, c.shared.Now())
-	c.shared.recordError("stats", err)
-	if err != nil {
-		return nil
-	}
+// load reads the statuses from the store, or none.
+func (c *statsCollector) load() (statuses []Status) {
+	_ = c.shared.call(context.Background(), "stats", func(ctx context.Context) (err error) {
+		statuses, err = c.shared.Admin.Status(ctx, c.games, c.shared.Now())
+		return err
+	})
 	return statuses
 }
 

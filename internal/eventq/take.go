@@ -15,17 +15,17 @@ const (
 )
 
 // take fills a batch.
-func (s *sender) take(ctx context.Context, b *batch, pool string) (TakeResult, error) {
-	ctx, cancel := callContext(ctx)
-	defer cancel()
+func (s *sender) take(ctx context.Context, b *batch, pool string) (t TakeResult, err error) {
 	g := b.game
 	if b.takenAt.IsZero() {
 		b.takenAt = time.Now()
 	}
-	t, err := s.Queue.Take(ctx, g.Policy, Take{
-		Batch: b.result.Batch, Messages: g.sending.takeSize(), Pool: pool, Now: s.Now(), Lease: lease.Milliseconds(),
+	err = s.call(ctx, "take", func(ctx context.Context) (err error) {
+		t, err = s.Queue.Take(ctx, g.Policy, Take{
+			Batch: b.result.Batch, Messages: g.sending.takeSize(), Pool: pool, Now: s.Now(), Lease: lease.Milliseconds(),
+		})
+		return err
 	})
-	s.recordError("take", err)
 	b.fill(t)
 	for left := len(t.Items); left > 0; left -= g.BatchSize {
 		s.metrics.flushes.WithLabelValues(g.flushTrigger(left)).Inc()
@@ -37,16 +37,15 @@ func (s *sender) take(ctx context.Context, b *batch, pool string) (TakeResult, e
 // store has counted them as lost.
 func (s *sender) finish(ctx context.Context, b *batch) {
 	s.untilAnswered(ctx, b, func() error {
-		calling, cancel := callContext(ctx)
-		defer cancel()
-		b.result.Now = s.Now()
-		err := s.Queue.Finish(calling, b.game.Policy, b.result)
-		if errors.Is(err, ErrNotInFlight) {
+		return s.call(ctx, "finish", func(ctx context.Context) error {
+			b.result.Now = s.Now()
+			err := s.Queue.Finish(ctx, b.game.Policy, b.result)
+			if !errors.Is(err, ErrNotInFlight) {
+				return err
+			}
 			s.Logger.Warn("a batch of behaviours was not in flight any more", "game", b.game.Game, "sent", b.result.Sent)
 			return nil
-		}
-		s.recordError("finish", err)
-		return err
+		})
 	})
 }
 

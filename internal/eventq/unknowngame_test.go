@@ -31,3 +31,18 @@ func TestItemsOfAnUnknownGameBecomeStale(t *testing.T) {
 		})
 	})
 }
+
+// What a game had in flight that is not configured any more is counted as lost.
+func TestBatchOfAnUnknownGameIsCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gone := policyOf("gone")
+		w := newCluster(t, policyOf("a"))
+		w.Push(t.Context(), gone, Push{ID: "p", Items: []Item{{ID: "x", At: w.now(), QueuedAt: w.now()}}, Now: w.now()})
+		w.Take(t.Context(), gone, Take{Batch: "lost", Messages: 1, Now: w.now(), Lease: lease.Milliseconds()})
+		n := w.start("n")
+		defer n.stop()
+		time.Sleep(lease + maintenanceInterval)
+		w.want("gone", Counts{Offered: 1, Dropped: map[Reason]int64{NodeLost: 1}})
+	})
+}

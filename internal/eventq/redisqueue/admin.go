@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/redis/go-redis/v9"
+
 	"laststand/internal/eventq"
 	"laststand/internal/redisx"
 )
@@ -29,24 +31,27 @@ func (s *Store) Peek(ctx context.Context, game string, limit int) ([]eventq.Item
 
 // Pause implements eventq.Admin. Without a reason it shows "paused".
 func (s *Store) Pause(ctx context.Context, game, why string) error {
-	return s.administrate(ctx, "pause", game, 0, cmp.Or(why, "paused"))
+	return wrapError("pause", s.client.HSet(ctx, gamePartition(game).state(game), "paused", cmp.Or(why, "paused")).Err())
 }
 
 // Resume implements eventq.Admin. All queued items are then due.
 func (s *Store) Resume(ctx context.Context, game string, now int64) error {
-	return s.administrate(ctx, "resume", game, now, "")
+	if err := s.client.HDel(ctx, gamePartition(game).state(game), "paused").Err(); err != nil {
+		return wrapError("resume", err)
+	}
+	return s.FlushNow(ctx, game, now)
 }
 
 // FlushNow implements eventq.Admin. All items that are queued now stay due, even
-// if others are taken first.
+// if others are taken first. The next take finds out whether the queue can be taken from.
 func (s *Store) FlushNow(ctx context.Context, game string, now int64) error {
-	return s.administrate(ctx, "flush", game, now, "")
-}
-
-func (s *Store) administrate(ctx context.Context, operation, game string, now int64, why string) error {
 	part := gamePartition(game)
-	keys := []string{part.due(), part.queue(game), part.state(game)}
-	return s.run(ctx, operation, adminScript, keys, now, game, operation, why)
+	_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, part.state(game), "flush_before", now)
+		p.ZAdd(ctx, part.due(), redis.Z{Member: game, Score: float64(now)})
+		return nil
+	})
+	return wrapError("flush", err)
 }
 
 // SetMaxLen implements eventq.Admin. It drops items in steps. If it does not
@@ -87,9 +92,9 @@ func (s *Store) drop(ctx context.Context, game string, r eventq.Reason, l dropLi
 	if l.queuedBy > 0 {
 		queuedBy = strconv.FormatInt(l.queuedBy, 10)
 	}
-	keys := append(part.queueKeys(game), part.seen(game))
+	keys := []string{part.queue(game), part.state(game), part.seen(game)}
 	for {
-		n, err := dropScript.Run(ctx, s.client, keys, game, counter(r), maxDropped, l.stay, queuedBy).Int64()
+		n, err := dropScript.Run(ctx, s.client, keys, counter(r), maxDropped, l.stay, queuedBy).Int64()
 		dropped += n
 		if err != nil || n < maxDropped {
 			return dropped, wrapError("drop", err)

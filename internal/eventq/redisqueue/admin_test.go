@@ -205,6 +205,9 @@ func TestFlushNowMakesQueuedItemsDue(t *testing.T) {
 		l.take("b2")
 		l.due(0)
 		l.push(l.ownItems("y"))
+		l.due(l.now + 20_000) // a lease ends
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 5})
+		l.finish(eventq.BatchResult{Batch: "b2", Sent: 5})
 		l.due(l.now + 60_000)
 		if err := l.Pause(l.Context(), l.terms.Game, "why"); err != nil {
 			l.Fatal(err)
@@ -226,6 +229,9 @@ func TestFlushNowRespectsACoolDown(t *testing.T) {
 		l.push(l.ownItems("x"))
 		l.fail("banned", l.now+9000)
 		l.flushNow()
+		if got := l.take("b1"); got.Items != nil || got.Next != l.now+9000 {
+			l.Errorf("took %+v in the cool-down", got)
+		}
 		l.due(l.now + 9000)
 	})
 }

@@ -3,7 +3,6 @@ package redisqueue
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"laststand/internal/eventq"
 	"laststand/internal/redisx"
@@ -27,32 +26,6 @@ func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error 
 	if err := s.shrink(ctx, t); err != nil {
 		return err
 	}
-	args := append(queueArgs(t, now, 2), longestCoolMS, clockSkewMS)
+	args := append(queueArgs(t, now, 3), longestCoolMS, longestLeaseMS, clockSkewMS)
 	return s.run(ctx, "maintain", maintainScript, gamePartition(t.Game).queueKeys(t.Game), args...)
-}
-
-// Reap implements eventq.Queue.
-func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64, err error) {
-	part := newPartition(partition)
-	taken, err := s.client.ZRangeWithScores(ctx, part.taken(), 0, -1).Result()
-	for _, z := range taken {
-		if leaseEnd := int64(z.Score); leaseEnd > now && leaseEnd <= now+longestLeaseMS {
-			continue
-		}
-		member, _ := z.Member.(string)
-		lost, err := s.reapOne(ctx, part, member, now)
-		items += lost
-		if err != nil {
-			return items, wrapError("reap", err)
-		}
-	}
-	return items, wrapError("reap", err)
-}
-
-// reapOne counts a batch as lost, unless it has been finished in between.
-func (s *Store) reapOne(ctx context.Context, part partition, member string, now int64) (items int64, err error) {
-	batch, rest, _ := strings.Cut(member, " ")
-	count, game, _ := strings.Cut(rest, " ")
-	keys := []string{part.state(game), part.taken(), part.batch(batch)}
-	return reapScript.Run(ctx, s.client, keys, now, member, count, longestLeaseMS).Int64()
 }

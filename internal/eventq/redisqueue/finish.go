@@ -34,7 +34,7 @@ func (s *Store) Finish(ctx context.Context, t eventq.Policy, r eventq.BatchResul
 	args = append(args, bundles...)
 
 	part := gamePartition(t.Game)
-	keys := append(part.batchKeys(t.Game, r.Batch), part.seen(t.Game))
+	keys := part.queueKeys(t.Game, part.batch(r.Batch), part.seen(t.Game))
 	notInFlight, err := finishScript.Run(ctx, s.client, keys, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("redisqueue: finish: %w", err)

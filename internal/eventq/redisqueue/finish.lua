@@ -10,7 +10,7 @@ local n = redis.call('LINDEX', KEYS[5], 0)
 if n == 'ended' then
   return
 end
-if not n then
+if not n or not redis.call('ZSCORE', KEYS[4], ARGV[8] .. ' ' .. n) then
   return 0
 end
 local ids_at = 17 + 2 * tonumber(ARGV[15])
@@ -23,7 +23,7 @@ if ended ~= tonumber(n) then
   return redis.error_reply('ERR the result covers ' .. ended .. ' items, but the batch has ' .. n)
 end
 
-redis.call('ZREM', KEYS[4], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
+redis.call('ZREM', KEYS[4], ARGV[8] .. ' ' .. n)
 redis.call('LTRIM', KEYS[5], 0, 0)
 redis.call('LSET', KEYS[5], 0, 'ended')
 count('in_flight', -ended)
@@ -37,18 +37,16 @@ if ARGV[12] ~= '' then
   if ARGV[13] == '1' then redis.call('HSET', KEYS[3], 'paused', ARGV[12]) end
 end
 
-if requeued > 0 or ARGV[10] ~= '0' or ARGV[14] ~= '0' or ARGV[13] == '1' then
-  local q = open()
-  if tonumber(ARGV[14]) > q.cool_until then
-    q.cool_until = tonumber(ARGV[14])
-    redis.call('HSET', KEYS[3], 'cool_until', ARGV[14])
-  end
-  spend(q, -tonumber(ARGV[10]))
-  if requeued > 0 then
-    redis.call('LPUSH', KEYS[2], unpack(bundles))
-    redis.call('PEXPIRE', KEYS[2], ARGV[11])
-    q.length = q.length + requeued
-    redis.call('HSET', KEYS[3], 'queued', q.length)
-  end
-  mark(q)
+local q = open()
+if tonumber(ARGV[14]) > q.cool_until then
+  q.cool_until = tonumber(ARGV[14])
+  redis.call('HSET', KEYS[3], 'cool_until', ARGV[14])
 end
+spend(q, -tonumber(ARGV[10]))
+if requeued > 0 then
+  redis.call('LPUSH', KEYS[2], unpack(bundles))
+  redis.call('PEXPIRE', KEYS[2], ARGV[11])
+  q.length = q.length + requeued
+  redis.call('HSET', KEYS[3], 'queued', q.length)
+end
+mark(q)

@@ -8,10 +8,13 @@ import (
 	"laststand/internal/eventq"
 )
 
+// reap maintains the queue, and checks how many items are lost then.
 func (l *queueTest) reap(want int64) {
 	l.Helper()
-	if lost, err := l.Reap(l.Context(), partitionOf(l.terms.Game), l.now); err != nil || lost != want {
-		l.Errorf("reaped %d, %v, want %d", lost, err, want)
+	before := l.status().Counts.Dropped[eventq.NodeLost]
+	l.maintain()
+	if lost := l.status().Counts.Dropped[eventq.NodeLost] - before; lost != want {
+		l.Errorf("reaped %d, want %d", lost, want)
 	}
 }
 
@@ -122,46 +125,53 @@ func TestABatchThatWasNotSentReturnsItsToken(t *testing.T) {
 func TestABatchIsLostWithItsLease(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.terms.BatchSize = 3
-		other := *l
-		other.terms.Game = gameIn(partitionOf(l.terms.Game))
 		l.push(l.postedItems(ids(0, 8)...))
-		other.push(l.ownItems("x"))
 		l.take("b1")
-		other.take("b2")
 		l.now += 10_000
-		l.take("b3")
+		l.take("b2")
 		l.now += 9999
 		l.reap(0)
 		l.now++
-		l.reap(4)
+		l.reap(3)
 		l.reap(0)
 		l.wantNotInFlight(eventq.BatchResult{Batch: "b1", Sent: 3})
-		if counts := other.status().Counts; counts.Dropped[eventq.NodeLost] != 1 || counts.InFlight != 0 {
-			l.Errorf("of the other game: %+v", counts)
+		if got := l.take("b1"); got.Items != nil {
+			l.Errorf("took %+v of a lost batch", got)
 		}
-		l.client.Del(l.Context(), l.keys.batch("b3")) // it has expired, as no node was there
+		l.client.Del(l.Context(), l.keys.batch("b2")) // it has expired, as no node was there
 		l.now += 10_000
 		l.reap(3)
-		counts := l.status().Counts
-		if counts.Dropped[eventq.NodeLost] != 6 || counts.InFlight != 0 || counts.Queued != 2 {
-			l.Errorf("counts %+v", counts)
-		}
+		l.count(eventq.Counts{Offered: 8, Queued: 2, Dropped: dropCounts{eventq.NodeLost: 6}})
 		l.remembered(ids(0, 8)...) // they may have been sent
 	})
 }
 
-// Between the search and the script, another client may renew or reap the batch.
-func TestABatchIsReapedAsItIsThen(t *testing.T) {
+// A game is due when a lease ends, also if it is empty or paused.
+func TestAGameIsDueWhenALeaseEnds(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems("a"))
 		l.take("b1")
-		for _, want := range []struct{ after, lost int64 }{{19_999, 0}, {20_000, 1}, {20_000, 0}} {
-			lost, err := l.reapOne(l.Context(), l.keys, "b1 1 "+l.terms.Game, l.now+want.after)
-			if err != nil || lost != want.lost {
-				l.Errorf("after %d ms %d are lost, %v", want.after, lost, err)
+		h := l.now + 20_000
+		for _, paused := range []bool{false, true} {
+			if paused {
+				l.push(l.ownItems("b"))
+				if err := l.Pause(l.Context(), l.terms.Game, "why"); err != nil {
+					l.Fatal(err)
+				}
+			}
+			if got := l.take("b2"); got.Items != nil || got.Next != 0 {
+				l.Errorf("took %+v", got)
+			}
+			due, next, err := l.Due(l.Context(), partitionOf(l.terms.Game), h-1, 5)
+			if err != nil || len(due) > 0 || next != h {
+				l.Errorf("due %q, next %d, %v", due, next-epoch, err)
 			}
 		}
-		l.count(eventq.Counts{Offered: 1, Dropped: dropCounts{eventq.NodeLost: 1}})
+		l.now = h
+		l.reap(1)
+		if due, next, err := l.Due(l.Context(), partitionOf(l.terms.Game), h, 5); err != nil || len(due) > 0 || next != 0 {
+			l.Errorf("at last due %q, next %d, %v", due, next-epoch, err)
+		}
 	})
 }
 

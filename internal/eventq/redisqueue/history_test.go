@@ -27,13 +27,13 @@ func TestAQueueEqualsItsModelAfterAnyHistory(t *testing.T) {
 	each(t, func(l *queueTest) {
 		number := partitionOf(l.terms.Game)
 		rapid.Check(t, func(t *rapid.T) {
-			l.client.Del(l.Context(), l.keys.taken(), l.keys.due())
+			l.client.Del(l.Context(), l.keys.due())
 			l.now, l.terms = epoch, drawTerms(t)
 			l.terms.Game = gameIn(number)
 			h := &modelTest{queueTest: l, t: t, m: newModel(l.terms)}
 			t.Repeat(map[string]func(*rapid.T){
 				"": h.check, "push": h.drawPush, "push in turn": h.drawPushFrom, "take": h.drawTake, "take more": h.drawTake,
-				"settle": h.drawFinish, "settle again": h.finishAgain, "reap": h.drawReap,
+				"settle": h.drawFinish, "settle again": h.finishAgain,
 				"time": h.drawTime, "pause": h.drawPause, "bound": h.drawMaxLen,
 				"discard": h.discard, "hurry": h.drawFlushNow, "keep": h.drawMaintain, "lose": h.loseQueue, "flush": h.flush,
 				"twice": func(t *rapid.T) { l.again.enabled.Store(rapid.Bool().Draw(t, "on")) },
@@ -173,16 +173,6 @@ func (h *modelTest) finishAgain(t *rapid.T) {
 	}
 }
 
-func (h *modelTest) drawReap(t *rapid.T) {
-	want := h.m.reap(h.now)
-	if h.again.enabled.Load() {
-		want = 0 // told to whom asked first
-	}
-	if lost, err := h.Reap(h.Context(), partitionOf(h.terms.Game), h.now); err != nil || lost != want {
-		t.Fatalf("reaped %d, %v, want %d", lost, err, want)
-	}
-}
-
 func (h *modelTest) drawTime(t *rapid.T) {
 	steps := []int64{-3000, -1, 1, 10, 400, 1000, 5000, eventq.DedupeWindowMS}
 	h.now = max(epoch, h.now+rapid.SampledFrom(steps).Draw(t, "ms"))
@@ -191,14 +181,12 @@ func (h *modelTest) drawTime(t *rapid.T) {
 func (h *modelTest) drawPause(t *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(t, "resume") == 0 {
 		h.must(t, h.Pause(h.Context(), h.terms.Game, "why"))
-		h.m.paused, h.m.due = true, 0
+		h.m.paused = true
 		return
 	}
 	h.must(t, h.Resume(h.Context(), h.terms.Game, h.now))
-	if h.m.paused {
-		h.m.paused = false
-		h.markFlushed()
-	}
+	h.m.paused = false
+	h.markFlushed()
 }
 
 func (h *modelTest) drawFlushNow(t *rapid.T) {
@@ -206,12 +194,7 @@ func (h *modelTest) drawFlushNow(t *rapid.T) {
 	h.markFlushed()
 }
 
-func (h *modelTest) markFlushed() {
-	h.m.flushBefore = h.now
-	if len(h.m.queue) > 0 && !h.m.paused {
-		h.m.due = max(h.now, h.m.cool)
-	}
-}
+func (h *modelTest) markFlushed() { h.m.flushBefore, h.m.due = h.now, h.now }
 
 func (h *modelTest) drawMaxLen(t *rapid.T) {
 	h.m.bound = rapid.IntRange(0, 15).Draw(t, "bound")
@@ -224,7 +207,6 @@ func (h *modelTest) drawMaxLen(t *rapid.T) {
 func (h *modelTest) discard(t *rapid.T) {
 	want := len(h.m.queue)
 	h.m.dropOldest(want, eventq.Shutdown)
-	h.m.due = 0
 	n, err := h.Discard(h.Context(), h.terms.Game, eventq.Shutdown)
 	if h.again.enabled.Load() {
 		want = 0 // the second run finds nothing
@@ -266,7 +248,7 @@ func (h *modelTest) check(t *rapid.T) {
 	if want.Offered != want.Sent+lost(want)+want.Queued+want.InFlight {
 		t.Fatalf("counts do not add up: %+v", want)
 	}
-	if status.DueAt != h.m.due || status.MaxLen != h.m.bound || (status.Paused != "") != h.m.paused {
+	if status.DueAt != h.m.shownDue() || status.MaxLen != h.m.bound || (status.Paused != "") != h.m.paused {
 		t.Fatalf("status %+v, due at %d", status, h.m.due)
 	}
 	items, err := h.Peek(h.Context(), h.terms.Game, 100)

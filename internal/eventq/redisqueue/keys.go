@@ -20,9 +20,9 @@ const partitions = 64
 //	                     were queued by then are due; max_len, set by an operator;
 //	                     paused, why; error, error_at, pool
 //	{b:P}:seen:GAME      zset: id of a unique item → when it was queued; it expires
-//	{b:P}:due            zset: game → when a take is due; without games that are
-//	                     empty or paused
-//	{b:P}:taken          zset: BATCH COUNT GAME → end of the lease
+//	{b:P}:taken:GAME     zset: BATCH COUNT → end of the lease
+//	{b:P}:due            zset: game → when a take is due: for its items, or as a lease
+//	                     ends
 //	{b:P}:batch:BATCH    list: its bundles and result, see take.lua; it expires
 //	{b:P}:last_push:FROM hash: game → 'ID VERDICT' of the last push of a producer; it
 //	                     expires
@@ -51,19 +51,14 @@ func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(
 func gamePartition(game string) partition { return newPartition(partitionOf(game)) }
 
 func (p partition) due() string                   { return string(p) + "due" }
-func (p partition) taken() string                 { return string(p) + "taken" }
 func (p partition) batch(id string) string        { return string(p) + "batch:" + id }
 func (p partition) lastPushes(from string) string { return string(p) + "last_push:" + from }
 func (p partition) queue(game string) string      { return string(p) + "bundles:" + game }
 func (p partition) state(game string) string      { return string(p) + "game:" + game }
 func (p partition) seen(game string) string       { return string(p) + "seen:" + game }
+func (p partition) taken(game string) string      { return string(p) + "taken:" + game }
 
-// queueKeys returns KEYS 1 to 3 of the scripts that run after queue.lua.
-func (p partition) queueKeys(game string) []string {
-	return append(make([]string, 0, 6), p.due(), p.queue(game), p.state(game))
-}
-
-// batchKeys returns KEYS 1 to 5 of the scripts for a batch.
-func (p partition) batchKeys(game, batch string) []string {
-	return append(p.queueKeys(game), p.taken(), p.batch(batch))
+// queueKeys returns KEYS 1 to 4 of the scripts that run after queue.lua, and more keys.
+func (p partition) queueKeys(game string, more ...string) []string {
+	return append(append(make([]string, 0, 6), p.due(), p.queue(game), p.state(game), p.taken(game)), more...)
 }

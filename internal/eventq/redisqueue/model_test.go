@@ -18,6 +18,7 @@ type model struct {
 	queue   []*modelItem
 	flights map[string]*modelBatch
 	settled map[string]eventq.BatchResult
+	lost    map[string]bool // batches
 	tried   map[*modelItem]eventq.Tried
 	seen    map[string]int64 // id to when it was accepted
 	pushes  map[string]eventq.PushResult
@@ -40,7 +41,7 @@ type modelBatch struct {
 func newModel(t eventq.Policy) *model {
 	return &model{
 		terms: t,
-		fates: map[*modelItem]eventq.Reason{}, flights: map[string]*modelBatch{}, settled: map[string]eventq.BatchResult{},
+		fates: map[*modelItem]eventq.Reason{}, flights: map[string]*modelBatch{}, settled: map[string]eventq.BatchResult{}, lost: map[string]bool{},
 		tried: map[*modelItem]eventq.Tried{},
 		seen:  map[string]int64{}, pushes: map[string]eventq.PushResult{}, above: map[string]bool{},
 	}
@@ -169,6 +170,16 @@ func (m *model) spend(now int64, tries float64) {
 }
 
 func (m *model) maintain(now int64) {
+	for batch, f := range m.flights {
+		if f.till > now {
+			continue
+		}
+		for _, one := range f.things {
+			m.fates[one] = eventq.NodeLost
+		}
+		delete(m.flights, batch)
+		m.lost[batch] = true
+	}
 	stale := slices.IndexFunc(m.queue, func(one *modelItem) bool { return one.QueuedAt > now-m.terms.MaxAgeMS-eventq.MaxAheadMS })
 	if stale < 0 {
 		stale = len(m.queue)
@@ -190,21 +201,34 @@ func (m *model) nextFree(now int64) int64 {
 	return max(now, m.cool, int64(math.Ceil(ready-0.01)))
 }
 
-func (m *model) markDue(now int64) int64 {
-	m.due = 0
+// markDue returns when the next batch can be taken.
+func (m *model) markDue(now int64) (next int64) {
+	if len(m.queue) > 0 && !m.paused {
+		next = m.nextFree(now)
+		if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.flushBefore && m.tried[m.queue[0]].ID == "" {
+			next = max(next, min(oldest, now)+m.terms.FlushMS)
+		}
+	}
+	m.due = next
+	for _, f := range m.flights {
+		if m.due == 0 || f.till < m.due {
+			m.due = f.till
+		}
+	}
+	return next
+}
+
+// shownDue returns when the game is due, as operators see it.
+func (m *model) shownDue() int64 {
 	if len(m.queue) == 0 || m.paused {
 		return 0
-	}
-	m.due = m.nextFree(now)
-	if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.flushBefore && m.tried[m.queue[0]].ID == "" {
-		m.due = max(m.due, min(oldest, now)+m.terms.FlushMS)
 	}
 	return m.due
 }
 
 func (m *model) take(t eventq.Take) eventq.TakeResult {
 	_, ended := m.settled[t.Batch]
-	if !ended && m.flights[t.Batch] == nil && !m.paused && m.nextFree(t.Now) <= t.Now {
+	if !ended && !m.lost[t.Batch] && m.flights[t.Batch] == nil && !m.paused && m.nextFree(t.Now) <= t.Now {
 		m.putInFlight(t)
 	}
 	taken := eventq.TakeResult{Left: len(m.queue), Next: m.markDue(t.Now)}
@@ -273,29 +297,12 @@ func (m *model) finish(r eventq.BatchResult) {
 	if r.Unused > 0 {
 		m.spend(r.Now, -float64(r.Unused))
 	}
-	if len(rest) > 0 || r.Unused > 0 || r.CoolUntil > 0 || r.Pause {
-		m.markDue(r.Now)
-	}
+	delete(m.flights, r.Batch)
+	m.markDue(r.Now)
 	if len(rest) > 0 {
 		m.shrink()
 	}
-	delete(m.flights, r.Batch)
 	m.settled[r.Batch] = r
-}
-
-func (m *model) reap(now int64) (lost int64) {
-	for batch, f := range m.flights {
-		if f.till > now {
-			continue
-		}
-		for _, one := range f.things {
-			m.fates[one] = eventq.NodeLost
-			lost++
-		}
-		delete(m.flights, batch)
-		delete(m.settled, batch) // the result of a part is forgotten with the batch
-	}
-	return lost
 }
 
 func (m *model) counts() eventq.Counts {

@@ -26,7 +26,7 @@ func (s *Store) Push(ctx context.Context, t eventq.Policy, p eventq.Push) (event
 		args = append(args, counter(reason), n)
 	}
 	args = append(append(args, ids...), bundles...)
-	keys := append(part.queueKeys(t.Game), part.seen(t.Game), part.lastPushes(cmp.Or(p.From, p.ID)))
+	keys := part.queueKeys(t.Game, part.seen(t.Game), part.lastPushes(cmp.Or(p.From, p.ID)))
 	verdict, err := pushScript.Run(ctx, s.client, keys, args...).Text()
 	if err != nil {
 		return eventq.PushResult{}, fmt.Errorf("redisqueue: push: %w", err)

@@ -1,5 +1,6 @@
 -- The state of a game's queue: the first part of the scripts that change it.
--- KEYS  1 due (zset), 2 queue (list), 3 game (hash)
+-- KEYS  1 due (zset), 2 queue (list), 3 game (hash), 4 taken (zset: 'BATCH COUNT' by the
+--       end of the lease)
 -- ARGV  1 now (ms), 2 game, 3 items of a full batch, 4 how long a smaller batch waits (ms),
 --       5 ms per attempt (0: unlimited), 6 burst, 7 length limit. Returns nothing.
 local now = tonumber(ARGV[1])
@@ -25,7 +26,7 @@ end
 -- Spends n attempts, each of which moves rate_at on by an interval. The next may begin
 -- when rate_at is at most burst - 1 intervals ahead.
 local function spend(q, n)
-  if q.interval > 0 then
+  if q.interval > 0 and n ~= 0 then
     q.rate_at = q.rate_at + n * q.interval
     redis.call('HSET', KEYS[3], 'rate_at', string.format('%.3f', q.rate_at))
   end
@@ -35,20 +36,20 @@ local function next_attempt(q)
   return math.max(now, q.cool_until, math.ceil(q.rate_at - (q.burst - 1) * q.interval - 0.01))
 end
 
--- Stores when the game is due, and returns it; 0: it is not due.
+-- Stores when the game is due, at the latest when a lease ends. Returns when the next
+-- batch can be taken, or 0.
 local function mark(q)
-  if q.length == 0 or q.paused then
+  local due, lease = 0, tonumber(redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2])
+  if q.length > 0 and not q.paused then
+    due = next_attempt(q)
+    local tried, oldest = string.match(redis.call('LINDEX', KEYS[2], 0), '^%d+([^\n]*)\n(%d+)')
+    if q.length < q.batch_size and tried == '' and tonumber(oldest) > q.flush_before then
+      due = math.max(due, math.min(oldest, now) + q.flush_ms) -- the oldest may come from a clock that was set back
+    end
+  elseif not lease then
     redis.call('ZREM', KEYS[1], ARGV[2])
     return 0
   end
-  local due = next_attempt(q)
-  if q.length < q.batch_size then
-    local tried, oldest = string.match(redis.call('LINDEX', KEYS[2], 0), '^%d+([^\n]*)\n(%d+)')
-    oldest = tonumber(oldest)
-    if tried == '' and oldest > q.flush_before then
-      due = math.max(due, math.min(oldest, now) + q.flush_ms) -- the oldest may come from a clock that was set back
-    end
-  end
-  redis.call('ZADD', KEYS[1], due, ARGV[2])
+  redis.call('ZADD', KEYS[1], due > 0 and math.min(due, lease or due) or lease, ARGV[2])
   return due
 end

@@ -50,7 +50,7 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 		return n
 	}
 	status := eventq.Status{
-		Game: game, MaxLen: int(number("max_len")), OldestAt: reply.Number(1), DueAt: reply.Number(2),
+		Game: game, MaxLen: int(number("max_len")), OldestAt: reply.Number(1),
 		Pool: fields["pool"], Paused: fields["paused"], Error: fields["error"], ErrorAt: number("error_at"),
 		Counts: eventq.Counts{
 			Offered: number("offered"), Sent: number("sent"), InFlight: number("in_flight"), Dropped: map[eventq.Reason]int64{},
@@ -63,6 +63,9 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 	}
 	if queued := number("queued"); reply.Text(1) != "" {
 		status.Counts.Queued = queued
+		if status.Paused == "" {
+			status.DueAt = reply.Number(2)
+		}
 	} else if queued > 0 {
 		status.Counts.Dropped[eventq.Expired] += queued
 	}

@@ -36,12 +36,9 @@ var (
 	takeScript     = script("queue", "pop", "take")
 	finishScript   = script("queue", "finish")
 	maintainScript = script("queue", "maintain")
-	reapScript     = script("reap")
-
-	dropScript   = script("pop", "drop")
-	adminScript  = script("admin")
-	dueScript    = script("due")
-	statusScript = script("status")
+	dropScript     = script("pop", "drop")
+	dueScript      = script("due")
+	statusScript   = script("status")
 )
 
 func script(files ...string) *redis.Script {
@@ -55,8 +52,7 @@ type Store struct {
 }
 
 // New returns a store. If the client combines concurrent EVALSHA commands in one
-// round trip, the calls share round trips. Exceptions are the calls about nodes and
-// sessions, and the search of Reap.
+// round trip, the calls for pushes, takes and finished batches share round trips.
 func New(client redis.UniversalClient) *Store { return &Store{client: client, maxSeen: 1_000_000} }
 
 // Partitions implements eventq.Queue.

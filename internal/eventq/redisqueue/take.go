@@ -12,7 +12,7 @@ import (
 func (s *Store) Take(ctx context.Context, t eventq.Policy, take eventq.Take) (eventq.TakeResult, error) {
 	part := gamePartition(t.Game)
 	args := append(queueArgs(t, take.Now, 5), take.Batch, take.Messages, take.Now+take.Lease, take.Lease+keepLateMS, take.Pool)
-	values, err := takeScript.Run(ctx, s.client, part.batchKeys(t.Game, take.Batch), args...).Slice()
+	values, err := takeScript.Run(ctx, s.client, part.queueKeys(t.Game, part.batch(take.Batch)), args...).Slice()
 	if err == nil && len(values) < 2 {
 		err = fmt.Errorf("a reply of %d elements", len(values))
 	}

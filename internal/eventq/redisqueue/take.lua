@@ -3,11 +3,13 @@
 -- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 batch id, 9 messages of a full
 --       batch's size at most, 10 end of the lease (ms), 11 time to live of the batch
 --       (ms), 12 which workers take it
--- Returns {length, when the game is due or 0, the bundles of the batch}. There are no
--- bundles if nothing could be taken. A repeated run returns the same batch if it is in
--- flight still: a list of the number of its items and its bundles.
-local q, bundles = open(), redis.call('LRANGE', KEYS[5], 1, -1)
-if redis.call('EXISTS', KEYS[5]) == 0 and q.length > 0 and not q.paused and next_attempt(q) <= now then
+-- Returns {length, when the next batch can be taken or 0, the bundles of the batch}. There
+-- are no bundles if nothing could be taken. A repeated run returns the same batch if it is
+-- in flight still: a list of the number of its items and its bundles.
+local q, stored, bundles = open(), redis.call('LRANGE', KEYS[5], 0, -1), {}
+if #stored > 0 then
+  if redis.call('ZSCORE', KEYS[4], ARGV[8] .. ' ' .. stored[1]) then bundles = {unpack(stored, 2)} end
+elseif q.length > 0 and not q.paused and next_attempt(q) <= now then
   local messages = math.min(tonumber(ARGV[9]), math.floor(q.length / q.batch_size))
   if q.interval > 0 then
     messages = math.min(messages, math.floor((now - q.rate_at + 0.01) / q.interval + q.burst))
@@ -17,7 +19,7 @@ if redis.call('EXISTS', KEYS[5]) == 0 and q.length > 0 and not q.paused and next
   q.length = q.length - n
   redis.call('RPUSH', KEYS[5], n, unpack(bundles))
   redis.call('PEXPIRE', KEYS[5], ARGV[11])
-  redis.call('ZADD', KEYS[4], ARGV[10], ARGV[8] .. ' ' .. n .. ' ' .. ARGV[2])
+  redis.call('ZADD', KEYS[4], ARGV[10], ARGV[8] .. ' ' .. n)
   count('in_flight', n)
   spend(q, math.ceil(n / q.batch_size))
   redis.call('HSET', KEYS[3], 'queued', q.length, 'pool', ARGV[12])

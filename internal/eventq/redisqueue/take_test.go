@@ -192,24 +192,18 @@ func TestAClockThatGoesBackBlocksNothing(t *testing.T) {
 // stay.
 func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 	each(t, func(l *queueTest) {
-		reap := func(want int64) {
-			l.Helper()
-			if lost, err := l.Reap(l.Context(), partitionOf(l.terms.Game), l.now); err != nil || lost != want {
-				l.Errorf("%d are lost, %v, want %d", lost, err, want)
-			}
-		}
 		l.push(l.ownItems(ids(0, 20)...))
 		l.now += 1000
 		lost, kept := "lost", "kept"
 		l.take(lost)
 		l.take(kept)
 		l.now -= 3_600_000
-		reap(0)
+		l.reap(0)
 		l.now += longestLeaseMS - 1
-		reap(0)
+		l.reap(0)
 		l.finish(eventq.BatchResult{Batch: kept, Sent: 10})
 		l.now++
-		reap(10)
+		l.reap(10)
 		l.count(eventq.Counts{Offered: 20, Sent: 10, Dropped: dropCounts{eventq.NodeLost: 10}})
 	})
 }
