@@ -84,7 +84,7 @@ func (b *gameBuffer) refuse(reason Reason, n int64) {
 	b.refused[reason] += n
 }
 
-// nextPush returns what to push: the same push until finishPush or refusePush.
+// nextPush returns what to push: the same push until finishPush.
 func (b *gameBuffer) nextPush(ids *idGenerator) *Push {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,18 +101,6 @@ func (b *gameBuffer) nextPush(ids *idGenerator) *Push {
 	b.push = &Push{ID: ids.next(), From: ids.processID, Items: b.items[:n:n], Refused: b.refused}
 	b.items, b.refused = b.items[n:], nil
 	return b.push
-}
-
-// refusePush counts the items of a push that changed nothing as dropped. The next
-// push reports that.
-func (b *gameBuffer) refusePush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for reason, n := range b.push.Refused {
-		b.refuse(reason, n)
-	}
-	b.refuse(QueueFull, int64(len(b.push.Items)))
-	b.push = nil
 }
 
 // finishPush forgets a push, and returns how many items are left.

@@ -2,7 +2,6 @@ package eventq
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -26,30 +25,26 @@ const (
 func (s *intake) runCollector(ctx context.Context, p *partition) {
 	pushing, cancel := withGrace(ctx, flushTimeout)
 	defer cancel()
-	for ctx.Err() == nil {
-		select {
-		case <-p.hasItems:
-			p.waitForItems(ctx)
-		case <-ctx.Done():
-		}
+	isFilled := func(g *game) bool { return !g.buffer.isEmpty() }
+	for ctx.Err() == nil || pushing.Err() == nil && slices.ContainsFunc(p.games, isFilled) {
+		p.waitForItems(ctx)
 		if !s.pushAll(pushing, p) {
-			timer.Sleep(ctx, pushRetryDelay+rand.N(pushRetryDelay/2)) //nolint:gosec // a wait is no secret
+			timer.Sleep(pushing, pushRetryDelay+rand.N(pushRetryDelay/2)) //nolint:gosec // a wait is no secret
 			timer.Wake(p.hasItems)
-		}
-	}
-	for pushing.Err() == nil && slices.ContainsFunc(p.games, func(g *game) bool { return !g.buffer.isEmpty() }) {
-		if !s.pushAll(pushing, p) {
-			timer.Sleep(pushing, pushRetryDelay)
 		}
 	}
 	s.countLosses(pushing, p)
 }
 
+// waitForItems waits for an item, and then for others, until there are many.
 func (p *partition) waitForItems(ctx context.Context) {
-	latest := time.NewTimer(flushDelay)
-	defer latest.Stop()
 	select {
-	case <-latest.C:
+	case <-p.hasItems:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-time.After(flushDelay):
 	case <-p.hasFullBuffer:
 	case <-ctx.Done():
 	}
@@ -78,11 +73,6 @@ func (s *intake) push(ctx context.Context, g *game) error {
 	calling, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	pushed, err := s.Queue.Push(calling, g.Policy, *p)
-	if errors.Is(err, ErrFull) {
-		s.addBuffered(g.partition, -len(p.Items))
-		g.buffer.refusePush()
-		return s.push(ctx, g)
-	}
 	s.recordError("push", err)
 	if err != nil {
 		return err

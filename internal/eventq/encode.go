@@ -2,19 +2,18 @@ package eventq
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 
 	"laststand/internal/protocol"
 )
 
-var errBody = errors.New("longer than an item may be, or data that is no object on one line")
-
 // encode returns a behaviour as compact JSON. The result equals that of
 // encoding/json without HTML escapes, at many times the speed. The data must be
-// compact already.
-func encode(b *Behaviour) ([]byte, error) {
-	out := appendMember(make([]byte, 0, bodySize(b)), `{"id":`, b.ID)
+// compact already. It returns false if the body is longer than an item may be, or the data
+// is no object on one line.
+func encode(b *Behaviour) (body []byte, ok bool) {
+	var room [512]byte // for most
+	out := appendMember(room[:0], `{"id":`, b.ID)
 	out = appendMember(out, `,"type":`, b.Type)
 	out = append(out, `,"at":`...)
 	out = strconv.AppendInt(out, b.At, 10)
@@ -28,14 +27,9 @@ func encode(b *Behaviour) ([]byte, error) {
 	}
 	out = append(out, '}')
 	if len(out) > MaxBody || len(b.Data) > 0 && b.Data[0] != '{' || bytes.IndexByte(out, '\n') >= 0 {
-		return nil, errBody
+		return nil, false
 	}
-	return out, nil
-}
-
-// bodySize returns the largest size of a body without escapes.
-func bodySize(b *Behaviour) int {
-	return 112 + len(b.ID) + len(b.Type) + len(b.Player) + len(b.Device) + len(b.Session) + len(b.Account) + len(b.PI) + len(b.Data)
+	return bytes.Clone(out), true
 }
 
 func appendMember(out []byte, name, value string) []byte {

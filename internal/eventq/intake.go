@@ -75,8 +75,8 @@ func (s *intake) Post(ctx context.Context, game string, bodies []json.RawMessage
 }
 
 func (g *game) admitPosted(raw json.RawMessage, now int64) (Item, Reason) {
-	b, err := parse(raw)
-	if err != nil {
+	b, ok := parse(raw)
+	if !ok {
 		return Item{}, Invalid
 	}
 	return g.admit(&b, now)
@@ -84,30 +84,23 @@ func (g *game) admitPosted(raw json.RawMessage, now int64) (Item, Reason) {
 
 // admit returns the item of a behaviour, or why it is dropped.
 func (g *game) admit(b *Behaviour, now int64) (item Item, reason Reason) {
-	body, err := encode(b)
+	body, ok := encode(b)
 	switch {
-	case err != nil, b.validate() != nil:
+	case !ok || !b.isValid():
 		reason = Invalid
 	case b.At > now+MaxAheadMS:
 		reason = Future
 	case b.At < now-g.MaxAgeMS:
 		reason = TooOld
-	case g.checkSink(b) != nil:
+	case !g.canReport(b):
 		reason = Invalid
 	}
 	return Item{ID: b.ID, Unique: true, At: b.At, QueuedAt: now, Body: body}, reason
 }
 
-// checkSink asks the sink whether it can report the behaviour. A sink that
-// panics cannot.
-func (g *game) checkSink(b *Behaviour) (err error) {
-	if g.sink == nil {
-		return nil
-	}
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("the sink panicked: %v", fault)
-		}
-	}()
-	return g.sink.Check(*b)
+// canReport asks the sink whether it can report the behaviour. A sink that panics
+// cannot.
+func (g *game) canReport(b *Behaviour) (ok bool) {
+	defer func() { _ = recover() }() // ok is false then
+	return g.sink == nil || g.sink.Check(*b) == nil
 }

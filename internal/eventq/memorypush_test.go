@@ -11,10 +11,7 @@ func (m *memory) Push(_ context.Context, t Policy, p Push) (done PushResult, err
 			done = was
 			return nil
 		}
-		if m.noMoreIDs && len(p.Items) > 0 && p.Items[0].Unique {
-			return ErrFull
-		}
-		done, err = k.push(t, p)
+		done, err = k.push(t, p, m.noMoreIDs)
 		if err == nil {
 			m.pushes[p.ID] = done
 		}
@@ -23,7 +20,7 @@ func (m *memory) Push(_ context.Context, t Policy, p Push) (done PushResult, err
 	return done, err
 }
 
-func (k *memoryGame) push(t Policy, p Push) (PushResult, error) {
+func (k *memoryGame) push(t Policy, p Push, noMoreIDs bool) (PushResult, error) {
 	bound := cmp.Or(k.bound, t.MaxLen)
 	if p.Posted && t.Overflow == Reject && len(k.items)+len(p.Items) > bound {
 		return PushResult{}, ErrFull
@@ -42,7 +39,9 @@ func (k *memoryGame) push(t Policy, p Push) (PushResult, error) {
 		} else if len(k.items) >= bound {
 			reason = QueueFull
 		}
-		if reason == QueueFull && t.Overflow == DropOldest {
+		if item.Unique && noMoreIDs {
+			reason = QueueFull
+		} else if reason == QueueFull && t.Overflow == DropOldest {
 			k.evict(QueueFull)
 			reason = ""
 		}

@@ -1,8 +1,6 @@
 package eventq
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/metric"
@@ -29,18 +27,6 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		limited:     factory.Counter("rate_limit_waits_total", "Times that this node waited for a game's rate limit or cool-down."),
 		flushLost:   factory.Counter("flush_lost_total", "Behaviours lost when this node stopped before the queue confirmed them."),
 	}
-}
-
-func (m *metrics) observeSend(b *batch, now int64) {
-	m.batch.Observe(float64(len(b.items)))
-	for _, item := range b.items {
-		m.age.Observe(float64(now-item.At) / 1000)
-	}
-}
-
-func (m *metrics) observeAnswer(o Outcome, took time.Duration) {
-	m.seconds.Observe(took.Seconds())
-	m.sends.WithLabelValues(o.Code).Inc()
 }
 
 // playerMetrics are about the players of this node.

@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrFull says that the queue is full and the game's policy refuses such
-	// posts, or that the queue remembers too many ids. Nothing has changed.
+	// ErrFull says that the queue has no room, also for more ids, and the game's
+	// policy refuses such posts. Nothing has changed.
 	ErrFull = errors.New("the queue of behaviours is full")
 	// ErrNotInFlight says that a batch is not in flight: its lease has ended,
 	// or it is finished.

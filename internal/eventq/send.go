@@ -42,11 +42,15 @@ func (s *sender) sendMessage(ctx context.Context, b *batch) {
 func (s *sender) attempt(ctx context.Context, b *batch, now int64) (Outcome, time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SendTimeoutMS*time.Millisecond)
 	defer cancel()
-	s.metrics.observeSend(b, now)
+	s.metrics.batch.Observe(float64(len(b.items)))
+	for _, item := range b.items {
+		s.metrics.age.Observe(float64(now-item.At) / 1000)
+	}
 	began := time.Now()
 	o := b.game.callSink(ctx, s.Logger, Batch{ID: b.tried.ID, Game: b.game.Game, Items: b.items, Now: now})
 	took := time.Since(began)
-	s.metrics.observeAnswer(o, took)
+	s.metrics.seconds.Observe(took.Seconds())
+	s.metrics.sends.WithLabelValues(o.Code).Inc()
 	return o, took
 }
 

@@ -50,9 +50,9 @@ func TestOffersOfBothKindsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// If the store accepts no more ids, unique items are dropped and counted once. The
+// If the store has no room for more ids, unique items are dropped and counted once. The
 // runs around them are pushed as usual.
-func TestOffersThatTheStoreRefuses(t *testing.T) {
+func TestOffersThatTheStoreDrops(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"answered": false, "once without an answer": true} {
 		t.Run(name, func(t *testing.T) {

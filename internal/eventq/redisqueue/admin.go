@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
-	"laststand/internal/redisx"
 )
 
 // maxDropped is how many items one script drops. While a script runs, Redis serves
@@ -100,19 +99,4 @@ func (s *Store) drop(ctx context.Context, game string, r eventq.Reason, l dropLi
 			return dropped, wrapError("drop", err)
 		}
 	}
-}
-
-// unpackBundles reads the items of bundles.
-func unpackBundles(bundles redisx.Reply) (items []eventq.Item, err error) {
-	for i := 0; i < len(bundles) && err == nil; i++ {
-		items, err = appendBundle(items, bundles.Text(i))
-	}
-	return items, err
-}
-
-func wrapError(operation string, err error) error {
-	if err != nil {
-		return fmt.Errorf("redisqueue: %s: %w", operation, err)
-	}
-	return nil
 }

@@ -2,7 +2,7 @@
 -- KEYS  1 due, 2 queue, 3 game, 4 taken, 5 seen (zset: ids of unique items), 6 last pushes
 --       of the producer, whose ids ascend (hash: game to 'ID VERDICT')
 -- ARGV  1 now (ms), 2 to 7 policy as in queue.lua, 8 time to live of the queue (ms), 9 of
---       verdicts (ms), 10 of ids (ms), 11 how many ids at most, 12 overflow policy, 13 id
+--       verdicts (ms), 10 of ids (ms), 11 how many ids there is room for, 12 overflow policy, 13 id
 --       of the push, 14 number of items, 15 of counters of refused ones, 16 of ids, then
 --       the counters with their numbers, the ids if the items are unique, the bundles
 -- Returns 'QUEUED FULL DUPLICATE LENGTH LIMIT': how many items were queued, dropped as
@@ -17,6 +17,7 @@ local room = ARGV[12] == 'drop_oldest' and items or math.max(0, q.max_len - befo
 local keep, kept, new, met = {}, math.min(items, room), items, {} -- keep the new items for which there is room
 if #ids > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now - tonumber(ARGV[10]))
+  room = math.min(room, math.max(0, tonumber(ARGV[11]) - redis.call('ZCARD', KEYS[5])))
   local known = redis.call('ZMSCORE', KEYS[5], unpack(ids))
   kept, new = 0, 0
   for i, id in ipairs(ids) do
@@ -26,9 +27,7 @@ if #ids > 0 then
     end
   end
 end
-if new > 0 and (ARGV[12] == 'reject' and kept < new or #ids > 0 and redis.call('ZCARD', KEYS[5]) + new > tonumber(ARGV[11])) then
-  return 'full'
-end
+if ARGV[12] == 'reject' and kept < new then return 'full' end
 if kept < items then
   local item = 0
   for b, bundle in ipairs(bundles) do

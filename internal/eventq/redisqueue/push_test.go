@@ -163,14 +163,21 @@ func TestIDsAreRememberedUpToABound(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.maxSeen = 3
 		l.push(l.postedItems("a", "b"))
+		l.terms.Overflow = eventq.Reject
 		for range 2 {
-			_, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p1", Items: l.postedItems("c", "d"), Now: l.now})
+			_, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p1", Items: l.postedItems("c", "d"), Posted: true, Now: l.now})
 			if !errors.Is(err, eventq.ErrFull) {
 				l.Errorf("the fourth id: %v", err)
 			}
 		}
 		l.count(eventq.Counts{Offered: 2, Queued: 2})
-		l.push(l.postedItems("c", "a"))
+		l.terms.Overflow = eventq.DropOldest
+		for range 2 {
+			pushed, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p2", Items: l.postedItems("c", "a", "d"), Posted: true, Now: l.now})
+			if err != nil || pushed.Queued != 1 || pushed.Dropped[eventq.Duplicate] != 1 || pushed.Dropped[eventq.QueueFull] != 1 {
+				l.Errorf("a push with the third and the fourth id: %+v, %v", pushed, err)
+			}
+		}
 		l.push(l.ownItems("d", "e"))
 		l.queued("a", "b", "c", "d", "e")
 		l.now += eventq.DedupeWindowMS

@@ -1,9 +1,7 @@
 package redisqueue
 
 import (
-	"context"
 	"embed"
-	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -61,14 +59,6 @@ func (s *Store) Partitions() int { return partitions }
 // Partition implements eventq.Queue.
 func (s *Store) Partition(game string) int { return partitionOf(game) }
 
-// run runs a script that returns nothing.
-func (s *Store) run(ctx context.Context, operation string, sc *redis.Script, keys []string, args ...any) error {
-	if err := sc.Run(ctx, s.client, keys, args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("redisqueue: %s: %w", operation, err)
-	}
-	return nil
-}
-
 // queueArgs returns ARGV 1 to 7 of the scripts that run after queue.lua, with
 // capacity for more.
 func queueArgs(t eventq.Policy, now int64, more int) []any {
@@ -86,3 +76,10 @@ func queueTTL(t eventq.Policy) int64 { return t.MaxAgeMS + keepLateMS }
 func counter(r eventq.Reason) string { return dropPrefix + string(r) }
 
 const dropPrefix = "d:"
+
+func wrapError(operation string, err error) error {
+	if err != nil {
+		return fmt.Errorf("redisqueue: %s: %w", operation, err)
+	}
+	return nil
+}

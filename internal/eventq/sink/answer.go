@@ -80,11 +80,10 @@ func applyItemErrors(outcome eventq.Outcome, body []byte, items int) eventq.Outc
 	}
 	deliveries, refused := slices.Repeat([]eventq.Delivery{eventq.Delivered}, items), 0
 	for _, result := range reply.Results {
-		if result.Error == "" || result.No < 1 || result.No > items || deliveries[result.No-1] == eventq.Refused {
-			continue
+		if result.Error != "" && result.No >= 1 && result.No <= items && deliveries[result.No-1] != eventq.Refused {
+			deliveries[result.No-1] = eventq.Refused
+			refused++
 		}
-		deliveries[result.No-1] = eventq.Refused
-		refused++
 	}
 	if refused > 0 {
 		outcome.Items, outcome.Err = deliveries, fmt.Errorf("the webhook refused %d of %d items", refused, items)

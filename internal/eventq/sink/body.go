@@ -4,29 +4,22 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
 	"laststand/internal/eventq"
 )
 
-// message is the format StandardWebhooks.
-type message struct {
-	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
-	Data      struct {
-		Game  string            `json:"game"`
-		Items []json.RawMessage `json:"items"` // as posted
-	} `json:"data"`
-}
-
+// standardWebhook returns the format StandardWebhooks, with the items as posted.
 func standardWebhook(b eventq.Batch) ([]byte, error) {
-	m := message{Type: "game.behaviour.batch", Timestamp: formatTime(b.Now)}
-	m.Data.Game = b.Game
-	for _, item := range b.Items {
-		m.Data.Items = append(m.Data.Items, item.Body)
+	game, err := json.Marshal(b.Game)
+	items := make([][]byte, len(b.Items))
+	for i, item := range b.Items {
+		items[i] = item.Body
 	}
-	return encode(m)
+	return fmt.Appendf(nil, `{"type":"game.behaviour.batch","timestamp":%q,"data":{"game":%s,"items":[%s]}}`,
+		formatTime(b.Now), game, bytes.Join(items, []byte{','})), err
 }
 
 // cloudEvent is one event of the format CloudEventsBatch.
@@ -51,20 +44,15 @@ func cloudEvents(b eventq.Batch) ([]byte, error) {
 			Type: "game.behaviour." + posted.Type, Time: formatTime(item.At), Data: item.Body,
 		})
 	}
-	return encode(events)
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // so that behaviours stay as posted
+	err := encoder.Encode(events)
+	return bytes.TrimSuffix(body.Bytes(), []byte{'\n'}), err
 }
 
 // errNoID does not quote the behaviour.
 var errNoID = errors.New("a behaviour without id or type in the queue")
-
-// encode does not escape HTML, so that behaviours stay as posted.
-func encode(body any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(body)
-	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
-}
 
 func formatTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")

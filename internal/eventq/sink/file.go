@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -38,18 +39,12 @@ type File struct {
 // OpenFile creates the file, and its folders if they are missing. It locks the file,
 // and returns ErrInUse if another sink of any process has the lock.
 func OpenFile(o FileOptions) (*File, error) {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = defaultMaxBytes
-	}
-	if o.Keep <= 0 {
-		o.Keep = defaultKeep
-	}
+	o.MaxBytes, o.Keep = cmp.Or(o.MaxBytes, defaultMaxBytes), cmp.Or(o.Keep, defaultKeep)
 	s := &File{options: o, busy: make(chan struct{}, 1)}
-	if o.CreateLater {
-		return s, nil
-	}
-	if _, err := s.openCurrent(); err != nil {
-		return nil, err
+	if !o.CreateLater {
+		if _, err := s.openCurrent(); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

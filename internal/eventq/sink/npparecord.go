@@ -41,6 +41,8 @@ type record struct {
 	Account int    `json:"ct"`
 	Device  string `json:"di,omitempty"` // a guest's
 	PI      string `json:"pi,omitempty"` // a verified player's
+
+	position int // in the batch
 }
 
 func check(b eventq.Behaviour) error {

@@ -15,47 +15,41 @@ import (
 type report struct {
 	Records []record `json:"collections"` // numbered from 1
 
-	positions []int          // of the records in the batch
-	batchSize int            // of the batch
-	faults    map[string]int // why items cannot be reported or were not accepted, with the number of each
+	deliveries []eventq.Delivery // of the items: refused, if the answer says nothing else
+	faults     map[string]int    // why items cannot be reported or were not accepted, with the number of each
 }
 
 func newReport(b eventq.Batch) report {
-	r := report{batchSize: len(b.Items), faults: make(map[string]int)}
+	r := report{deliveries: slices.Repeat([]eventq.Delivery{eventq.Refused}, len(b.Items)), faults: make(map[string]int)}
 	for i, item := range b.Items {
 		one, err := newRecord(item, b.Now)
 		if err != nil {
 			r.faults[err.Error()]++
 			continue
 		}
-		one.No = len(r.Records) + 1
+		one.No, one.position = len(r.Records)+1, i
 		r.Records = append(r.Records, one)
-		r.positions = append(r.positions, i)
 	}
 	return r
 }
 
-// outcome applies the answer to the batch. Items that could not be reported are
-// refused.
+// outcome applies the answer to the batch.
 func (r report) outcome(a answer) eventq.Outcome {
-	deliveries := slices.Repeat([]eventq.Delivery{eventq.Refused}, r.batchSize)
-	for i, position := range r.positions {
-		code, named := a.items[i+1]
-		if !named {
-			deliveries[position] = a.Delivery
-			continue
+	for _, record := range r.Records {
+		delivery := a.Delivery
+		if code, isNamed := a.items[record.No]; isNamed {
+			if delivery = meaningOf(code).delivery; code != codeAccepted {
+				r.faults[describeCode(code)]++
+			}
 		}
-		deliveries[position] = meaningOf(code).delivery
-		if code != codeAccepted {
-			r.faults[describeCode(code)]++
-		}
+		r.deliveries[record.position] = delivery
 	}
 	o := a.Outcome
+	if slices.ContainsFunc(r.deliveries, func(d eventq.Delivery) bool { return d != o.Delivery }) {
+		o.Items = r.deliveries
+	}
 	if len(r.faults) > 0 {
 		o.Err = r.describeFaults(o.Err)
-	}
-	if slices.ContainsFunc(deliveries, func(f eventq.Delivery) bool { return f != o.Delivery }) {
-		o.Items = deliveries
 	}
 	return o
 }

@@ -68,9 +68,13 @@ func (s *Webhook) Check(eventq.Behaviour) error { return nil }
 // Send posts a batch. The status of the answer decides. If it is a success, the
 // body may still refuse single items (see applyItemErrors).
 func (s *Webhook) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
-	request, outcome := s.request(ctx, b)
-	if request == nil {
-		return outcome
+	body, err := s.encode(b)
+	if err != nil {
+		return eventq.Outcome{Delivery: eventq.Refused, Code: "encoding", Err: err}
+	}
+	request, err := s.request(ctx, b, body)
+	if err != nil { // worth another attempt: an operator may be about to correct the secret file
+		return eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fmt.Errorf("sign the batch: %w", err)}
 	}
 	reply, err := s.Client.Do(request)
 	if err != nil {
@@ -83,23 +87,14 @@ func (s *Webhook) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 // Close does nothing: the client belongs to the caller.
 func (s *Webhook) Close() error { return nil }
 
-// request returns a signed request, or nil with the outcome.
-func (s *Webhook) request(ctx context.Context, b eventq.Batch) (*http.Request, eventq.Outcome) {
-	body, err := s.encode(b)
-	if err != nil {
-		return nil, eventq.Outcome{Delivery: eventq.Refused, Code: "encoding", Err: err}
-	}
+func (s *Webhook) request(ctx context.Context, b eventq.Batch, body []byte) (*http.Request, error) {
 	keys, err := s.Keys()
 	if err != nil {
-		return nil, signingFailed(err)
+		return nil, err
 	}
-	request, err := httpserver.SignedPost{
+	return httpserver.SignedPost{
 		URL: s.URL, ContentType: s.contentType, Message: webhook.Message{ID: b.ID, Body: body}, Keys: keys, At: time.UnixMilli(b.Now),
 	}.NewRequest(ctx)
-	if err != nil {
-		return nil, signingFailed(err)
-	}
-	return request, eventq.Outcome{}
 }
 
 // outcomeOfError is the outcome of an attempt without an answer. The batch may have arrived.
@@ -109,10 +104,4 @@ func outcomeOfError(err error) eventq.Outcome {
 		outcome.Delivery = eventq.Forbidden
 	}
 	return outcome
-}
-
-// signingFailed allows another attempt: an operator may be about to correct the
-// secret file.
-func signingFailed(err error) eventq.Outcome {
-	return eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fmt.Errorf("sign the batch: %w", err)}
 }
