@@ -1,7 +1,6 @@
 package eventq
 
 import (
-	"cmp"
 	"context"
 	"hash/fnv"
 	"slices"
@@ -20,25 +19,21 @@ const (
 // membership knows which nodes share the work.
 type membership struct {
 	*shared
-	view    atomic.Pointer[view]
-	contact contact // of sendHeartbeat
-}
-
-// view is which nodes share the work, as this node last saw it.
-type view struct {
-	alive []string
-	owned []bool // by partition: whether this node sends its games
+	nodes   atomic.Pointer[[]string] // that are alive, as this node last saw them
+	contact contact                  // of sendHeartbeat
 }
 
 func newMembership(s *shared) *membership {
 	m := &membership{shared: s, contact: contact{gapMS: heartbeatGapMS}}
-	m.view.Store(&view{owned: make([]bool, len(s.partitions))})
+	m.nodes.Store(new([]string))
 	return m
 }
 
+func (m *membership) alive() []string { return *m.nodes.Load() }
+
 // owns reports whether this node sends the games of a partition. For a moment
 // two nodes may own it; then they mix the order of a game's items.
-func (m *membership) owns(p *partition) bool { return m.view.Load().owned[p.index] }
+func (m *membership) owns(p *partition) bool { return owner(m.alive(), p.index) == m.Node }
 
 // runHeartbeats sends heartbeats and reads which nodes are alive, until the
 // context ends. While the store is unreachable all nodes keep their partitions.
@@ -58,18 +53,14 @@ func (m *membership) sendHeartbeat(ctx context.Context) {
 	}) != nil {
 		return
 	}
-	before := m.view.Load().alive
+	before := m.alive()
 	if m.contact.observe(m.Now()); !m.contact.lasts(m.Now(), NodeTTLMS) {
 		alive = slices.Compact(slices.Sorted(slices.Values(slices.Concat(alive, before))))
 	}
 	if slices.Equal(alive, before) {
 		return
 	}
-	v := &view{alive: alive, owned: make([]bool, len(m.partitions))}
-	for i := range v.owned {
-		v.owned[i] = owner(alive, i) == m.Node
-	}
-	m.view.Store(v)
+	m.nodes.Store(&alive)
 	for _, p := range m.partitions {
 		timer.Wake(p.pollNow)
 	}
@@ -83,8 +74,14 @@ func (m *membership) leave(ctx context.Context) {
 // owner returns the node with the highest hash of node and partition
 // (rendezvous hashing). When a node comes or goes, no partition moves between
 // the others. Nodes of all versions must agree.
-func owner(alive []string, partition int) string {
-	return slices.MaxFunc(alive, func(a, b string) int { return cmp.Compare(weight(a, partition), weight(b, partition)) })
+func owner(alive []string, partition int) (best string) {
+	highest := uint64(0)
+	for _, node := range alive {
+		if w := weight(node, partition); best == "" || w > highest {
+			best, highest = node, w
+		}
+	}
+	return best
 }
 
 // weight is a hash whose bits all depend on small differences (FNV-1a with the finalizer

@@ -102,59 +102,44 @@ func (p *Players) Enter(game, player, pi string) (leave func()) {
 		return func() {}
 	}
 	started, now := newSession(game, player, pi), p.Now()
-	if g.reports(Offline) {
-		started.isRecorded = p.addChange(started.record(now, false))
-	}
-	p.register(started)
+	p.start(started, now, g.reports(Offline))
 	p.offer(game, started.online(now))
 	return func() { p.leave(started) }
 }
 
+// start registers a session. It is also stored if its end is reported and the
+// SessionStore is not too far behind.
+func (p *Players) start(started *session, now int64, isEndReported bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[started] = struct{}{}
+	p.current[playerKey{started.game, started.player.Player}] = started
+	p.counts.here.Inc()
+	if started.isRecorded = isEndReported && len(p.changes) < maxPending; started.isRecorded {
+		p.changes = append(p.changes, started.record(now, false))
+	} else if isEndReported {
+		p.counts.recordFailures.Inc()
+	}
+}
+
+// leave ends a session, unless it has ended before. It first offers the offline, so that
+// the SessionStore does not forget it earlier.
 func (p *Players) leave(ended *session) {
-	if !p.unregister(ended) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, isOpen := p.open[ended]; !isOpen {
 		return
 	}
-	end := ended.record(p.Now(), true)
-	p.offer(ended.game, end.Offline)
-	if ended.isRecorded {
-		p.addChange(end)
-	}
-}
-
-// register records a session.
-func (p *Players) register(added *session) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.open[added] = struct{}{}
-	p.current[playerKey{added.game, added.player.Player}] = added
-	p.counts.here.Inc()
-}
-
-// unregister removes a session and reports whether it was there.
-func (p *Players) unregister(removed *session) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, isOpen := p.open[removed]; !isOpen {
-		return false
-	}
-	delete(p.open, removed)
-	if key := (playerKey{removed.game, removed.player.Player}); p.current[key] == removed {
+	delete(p.open, ended)
+	if key := (playerKey{ended.game, ended.player.Player}); p.current[key] == ended {
 		delete(p.current, key)
 	}
 	p.counts.here.Dec()
-	return true
-}
-
-// addChange queues a change for the SessionStore, and reports whether there was room.
-func (p *Players) addChange(change SessionRecord) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.changes) >= maxPending && !change.Ended {
-		p.counts.recordFailures.Inc()
-		return false
+	end := ended.record(p.Now(), true)
+	p.offer(ended.game, end.Offline)
+	if ended.isRecorded {
+		p.changes = append(p.changes, end)
 	}
-	p.changes = append(p.changes, change)
-	return true
 }
 
 // sync writes the changes to the SessionStore, until it fails. A session may have

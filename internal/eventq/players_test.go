@@ -129,9 +129,11 @@ func TestTooManySessions(t *testing.T) {
 		h.setDown(true)
 		synctest.Wait()
 		listed := p.Enter("demo", "first", "")
+		p.mu.Lock()
 		for i := range maxPending - 1 {
-			p.addChange(SessionRecord{Game: "demo", Session: fmt.Sprint(i)})
+			p.changes = append(p.changes, SessionRecord{Game: "demo", Session: fmt.Sprint(i)})
 		}
+		p.mu.Unlock()
 		unrecorded := p.Enter("demo", "last", "")
 		if n := testutil.ToFloat64(p.counts.recordFailures); n != 1 {
 			t.Errorf("%v counted", n)

@@ -66,4 +66,4 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Alive returns the nodes that are alive, including this one, sorted. They are as last
 // seen, and none before the first heartbeat.
-func (s *Service) Alive() []string { return s.members.view.Load().alive }
+func (s *Service) Alive() []string { return s.members.alive() }

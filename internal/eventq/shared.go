@@ -51,7 +51,9 @@ func newShared(c Config) *shared {
 	s := &shared{Config: c, games: make(map[string]*game, len(c.Games)), metrics: newMetrics(c.Registry)}
 	s.ids.init()
 	for i := range c.Queue.Partitions() {
-		s.partitions = append(s.partitions, newPartition(i))
+		s.partitions = append(s.partitions, &partition{
+			index: i, hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1), pollNow: make(chan struct{}, 1),
+		})
 	}
 	for _, t := range c.Games {
 		t.BatchSize = min(max(t.BatchSize, 1), MaxBatch)
@@ -62,10 +64,6 @@ func newShared(c Config) *shared {
 		p.games = append(p.games, g)
 	}
 	return s
-}
-
-func newPartition(index int) *partition {
-	return &partition{index: index, hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1), pollNow: make(chan struct{}, 1)}
 }
 
 // reports returns true if the game reports behaviours of a type of this server's

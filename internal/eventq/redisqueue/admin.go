@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -87,13 +86,10 @@ func (s *Store) shrink(ctx context.Context, t eventq.Policy) error {
 
 // drop drops items in steps.
 func (s *Store) drop(ctx context.Context, game string, r eventq.Reason, l dropLimits) (dropped int64, err error) {
-	part, queuedBy := gamePartition(game), ""
-	if l.queuedBy > 0 {
-		queuedBy = strconv.FormatInt(l.queuedBy, 10)
-	}
+	part := gamePartition(game)
 	keys := []string{part.queue(game), part.state(game), part.seen(game)}
 	for {
-		n, err := dropScript.Run(ctx, s.client, keys, counter(r), maxDropped, l.stay, queuedBy).Int64()
+		n, err := dropScript.Run(ctx, s.client, keys, counter(r), maxDropped, l.stay, l.queuedBy).Int64()
 		dropped += n
 		if err != nil || n < maxDropped {
 			return dropped, wrapError("drop", err)

@@ -2,13 +2,13 @@
 -- KEYS  1 queue, 2 game, 3 seen (zset)
 -- ARGV  1 counter, 2 items at most, 3 items that stay (a limit: the one of an operator
 --       takes precedence if it is above 0), 4 only items queued at this time or earlier
---       (ms), or ''
+--       (ms), or 0
 -- Returns how many items it dropped.
 local state = redis.call('HMGET', KEYS[2], 'queued', 'max_len')
 local length, stay = tonumber(state[1] or 0), tonumber(ARGV[3])
 if stay > 0 then stay = tonumber(state[2] or stay) end
 local n, position = math.min(tonumber(ARGV[2]), length - stay), 0
-if n > 0 and ARGV[4] ~= '' then -- count the items that are old enough
+if n > 0 and ARGV[4] ~= '0' then -- count the items that are old enough
   local most, bundle = n, redis.call('LINDEX', KEYS[1], 0)
   n = 0
   while bundle and n < most do
