@@ -17,8 +17,8 @@
 // is its stored form. A dead node is one that has not renewed its sessions for deadAfterMS.
 //
 // The way of an item: intake.Offer or intake.Post (intake.go), gameBuffer (buffer.go),
-// Queue.Push (collector.go), Queue.Take (take.go), Sink.Send (send.go), and
-// Queue.Finish (take.go), which ends or requeues it. Start with behaviour.go,
+// Queue.Push (collector.go), then Queue.Take, Sink.Send and Queue.Finish (send.go),
+// which ends or requeues it. Start with behaviour.go,
 // queue.go and service.go.
 //
 // [Players] offers the behaviours of this server's players. Start with Players.Enter in

@@ -9,7 +9,7 @@
 // ended. Both make it safe to repeat a call.
 //
 // The main type is [Store]. Start reading at keys.go,
-// then push.go with push.lua, take.go with take.lua, and finish.go with finish.lua.
+// then push.go with push.lua, and batch.go with take.lua and finish.lua.
 // Scripts that change a queue begin with queue.lua, which reads its state; store.go
 // lists the files of each script.
 //
