@@ -69,22 +69,15 @@ func lockAndRepair(file *os.File) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	torn, err := isTorn(file, info.Size())
-	if err != nil || !torn {
+	last := []byte{'\n'}
+	if info.Size() > 0 {
+		_, err = file.ReadAt(last, info.Size()-1)
+	}
+	if err != nil || last[0] == '\n' {
 		return info.Size(), err
 	}
-	_, err = file.Write([]byte{'\n'})
+	_, err = file.Write([]byte{'\n'}) // ends the torn line
 	return info.Size() + 1, err
-}
-
-// isTorn reports whether the last line has no end, as after a crash.
-func isTorn(file *os.File, size int64) (bool, error) {
-	if size == 0 {
-		return false, nil
-	}
-	last := make([]byte, 1)
-	_, err := file.ReadAt(last, size-1)
-	return last[0] != '\n', err
 }
 
 // rotate renames the full file and begins a new one.
