@@ -7,105 +7,123 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
+// processStart is the time 0 of buckets.
+var processStart = time.Now()
+
+// SinceStart returns the time since the process started, by a clock that never jumps.
+func SinceStart() time.Duration { return time.Since(processStart) }
+
+// BucketConfig configures buckets: a full one has Burst tokens, and one that is not full gets a token
+// each Interval.
+type BucketConfig struct {
+	Burst    int
+	Interval time.Duration
+}
+
+// refillTime returns the time in which a bucket gets so many tokens.
+func (c BucketConfig) refillTime(tokens int) time.Duration { return time.Duration(tokens) * c.Interval }
+
+// Bucket is a token bucket. As in the shared store, it is only the time when it will be full (generic
+// cell rate algorithm). It is not safe for concurrent use. In its methods, now is from SinceStart.
+type Bucket struct{ fullAt time.Duration }
+
+// NewBucket returns a full bucket.
+func NewBucket(now time.Duration) Bucket { return Bucket{now} }
+
+// Wait returns how long until the bucket has so many tokens; 0 means that it has them.
+func (b *Bucket) Wait(now time.Duration, c BucketConfig, tokens int) time.Duration {
+	return max(b.fullAt-now-c.refillTime(c.Burst-tokens), 0)
+}
+
+// Charge takes tokens. Missing ones become a debt of at most a full bucket.
+func (b *Bucket) Charge(now time.Duration, c BucketConfig, tokens int) {
+	b.fullAt = now + min(max(b.fullAt-now, 0)+c.refillTime(tokens), 2*c.refillTime(c.Burst))
+}
+
+// Missing returns how many tokens the bucket lacks until it is full.
+func (b *Bucket) Missing(now time.Duration, c BucketConfig) int {
+	return int((max(b.fullAt-now, 0) + c.Interval - 1) / c.Interval)
+}
+
 // bucketTable holds the token buckets of a rule's keys at this node. It evicts a key when
 // its bucket is full again. If there are too many keys, it evicts the one that was not
 // used for the longest time. It is safe for concurrent use.
 type bucketTable struct {
-	burst    int           // tokens of a full bucket
-	interval time.Duration // in which a bucket gets one token
-	onEvict  func()        // called for each key that is evicted before its bucket is full
+	BucketConfig
+	onEvict func() // called for each key that is evicted before its bucket is full
 
 	mu      sync.Mutex
-	buckets *simplelru.LRU[Key, *bucket]
+	buckets *simplelru.LRU[Key, *Bucket]
 }
 
-// bucket is the token bucket of a key. As in the shared store, it is only the time when it
-// will be full (generic cell rate algorithm).
-type bucket struct {
-	fullAt time.Time
-}
-
-func newBucketTable(maxKeys int, config RuleConfig, onEvict func()) *bucketTable {
-	buckets, err := simplelru.NewLRU[Key, *bucket](maxKeys, nil)
+func newBucketTable(maxKeys int, config BucketConfig, onEvict func()) *bucketTable {
+	buckets, err := simplelru.NewLRU[Key, *Bucket](maxKeys, nil)
 	if err != nil {
 		panic(err) // maxKeys is not positive: a fault of the caller
 	}
-	return &bucketTable{burst: config.Burst, interval: config.tokenInterval(), onEvict: onEvict, buckets: buckets}
+	return &bucketTable{BucketConfig: config, onEvict: onEvict, buckets: buckets}
 }
 
 // apply applies a demand for cost tokens, which requires that the key's bucket has at least
 // required tokens. It returns 0, or how long until it has them. Missing tokens of a Charge
 // become a debt of at most a full bucket.
-func (t *bucketTable) apply(key Key, cost, required int, mode Mode) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	found := t.get(now, key)
-	wait := max(found.fullAt.Sub(now)-t.refillTime(t.burst-required), 0)
-	if mode == Charge || mode == Take && wait == 0 {
-		t.setRefill(found, now, found.fullAt.Sub(now)+t.refillTime(cost))
-		return 0
-	}
+func (t *bucketTable) apply(key Key, cost, required int, mode Mode) (wait time.Duration) {
+	t.update(key, func(now time.Duration, bucket *Bucket) {
+		wait = bucket.Wait(now, t.BucketConfig, required)
+		if mode == Charge || mode == Take && wait == 0 {
+			bucket.Charge(now, t.BucketConfig, cost)
+			wait = 0
+		}
+	})
 	return wait
 }
 
 // follow lowers a bucket to the level of the shared one, which will have required tokens
 // after wait.
 func (t *bucketTable) follow(key Key, required int, wait time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	found := t.get(now, key)
-	t.setRefill(found, now, max(found.fullAt.Sub(now), wait+t.refillTime(t.burst-required)))
+	t.update(key, func(now time.Duration, bucket *Bucket) {
+		shared := min(wait+t.refillTime(t.Burst-required), 2*t.refillTime(t.Burst))
+		bucket.fullAt = max(bucket.fullAt, now+shared)
+	})
 }
 
 // usedTokens returns how many tokens are missing in a bucket.
-func (t *bucketTable) usedTokens(key Key) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	return int((t.get(now, key).fullAt.Sub(now) + t.interval - 1) / t.interval)
+func (t *bucketTable) usedTokens(key Key) (missing int) {
+	t.update(key, func(now time.Duration, bucket *Bucket) { missing = bucket.Missing(now, t.BucketConfig) })
+	return missing
 }
 
 // len returns how many keys are stored.
 func (t *bucketTable) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.removeFull(time.Now())
+	t.removeFull(SinceStart())
 	return t.buckets.Len()
 }
 
-// get returns a key's bucket, or a full one for a new key. The caller holds mu.
-func (t *bucketTable) get(now time.Time, key Key) *bucket {
+// update calls change with a key's bucket, which is full for a new key.
+func (t *bucketTable) update(key Key, change func(now time.Duration, bucket *Bucket)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := SinceStart()
 	key.burst = 0
 	found, ok := t.buckets.Get(key)
 	if !ok {
 		t.removeFull(now)
-		found = new(bucket)
+		found = &Bucket{now}
 		if t.buckets.Add(key, found) {
 			t.onEvict()
 		}
 	}
-	if found.fullAt.Before(now) {
-		found.fullAt = now
-	}
-	return found
+	change(now, found)
 }
-
-// setRefill makes a bucket full after a time, at most that of the largest debt.
-func (t *bucketTable) setRefill(b *bucket, now time.Time, after time.Duration) {
-	b.fullAt = now.Add(min(after, 2*t.refillTime(t.burst)))
-}
-
-// refillTime returns the time in which a bucket gets so many tokens.
-func (t *bucketTable) refillTime(tokens int) time.Duration { return time.Duration(tokens) * t.interval }
 
 // removeFull evicts keys whose buckets are full again, the longest unused ones first. The
 // caller holds mu.
-func (t *bucketTable) removeFull(now time.Time) {
+func (t *bucketTable) removeFull(now time.Duration) {
 	for {
 		_, oldest, ok := t.buckets.GetOldest()
-		if !ok || oldest.fullAt.After(now) {
+		if !ok || oldest.fullAt > now {
 			return
 		}
 		t.buckets.RemoveOldest()

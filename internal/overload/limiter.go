@@ -45,7 +45,7 @@ func (l *Limiter) NewRule(config RuleConfig) *Rule {
 		storeErrors: metrics.Counter("store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
 	}
 	evicted := metrics.Counter("evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys.")
-	rule.buckets = newBucketTable(l.config.MaxKeys, config, evicted.Inc)
+	rule.buckets = newBucketTable(l.config.MaxKeys, BucketConfig{config.Burst, config.tokenInterval()}, evicted.Inc)
 	metrics.GaugeFunc("keys", "Addresses, players and other keys that a limit remembers at this node.", func() float64 { return float64(rule.buckets.len()) })
 	if config.ClusterWide {
 		rule.store = l.config.Store

@@ -232,12 +232,14 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 	} {
 		c := n.connectPlayer("costs " + kind)
 		se := n.session("costs " + kind)
-		before := sinceStart()
+		before := overload.SinceStart()
 		c.sendRequest(kind, map[string]any{"at": "x"})
 		c.readUntilReply()
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
-		fullAt, after := se.requests.limiter.fullAt, sinceStart()
-		if least, most := 6*(fullAt-after).Seconds(), 6*(fullAt-before).Seconds(); want < least-0.01 || want > most+0.01 {
+		missing := func(now time.Duration) float64 { // tokens
+			return 6 * se.requests.limiter.bucket.Wait(now, se.services.messages, 6).Seconds()
+		}
+		if least, most := missing(overload.SinceStart()), missing(before); want < least-0.01 || want > most+0.01 {
 			t.Errorf("%s costs %v to %v tokens, want %v", kind, least, most, want)
 		}
 	}

@@ -145,7 +145,7 @@ func (r *requests) checkReplay(bytes int64) error {
 		}
 		limits.ReplaysPerPlayer.Charge(ctx, r.playerKey(), 1)
 	}
-	r.limiter.charge(sinceStart(), r.messageRate(), bytes/replayBytesPerToken)
+	r.limiter.charge(overload.SinceStart(), r.services.messages, bytes/replayBytesPerToken)
 	return nil
 }
 

@@ -11,14 +11,21 @@ import (
 	"laststand/internal/protocol"
 )
 
+// twentyPerSecond configures a bucket of 20 messages a second.
+var twentyPerSecond = overload.BucketConfig{Burst: 20, Interval: 50 * time.Millisecond}
+
 // A charge leaves a quarter of the bucket, and never adds tokens.
 func TestChargeLeavesQuarterOfBucket(t *testing.T) {
 	t.Parallel()
-	now := sinceStart()
+	now := overload.SinceStart()
 	limiter := newMessageLimiter(now)
-	for _, testCase := range []struct{ cost, left int64 }{{3, 17}, {1000, 5}, {1, 5}, {0, 5}} {
-		if limiter.charge(now, 20, testCase.cost); limiter.tokens(now, 20) != float64(testCase.left) {
-			t.Errorf("after a charge of %v: %v tokens, want %v", testCase.cost, limiter.tokens(now, 20), testCase.left)
+	for _, testCase := range []struct {
+		cost    int64
+		missing int
+	}{{3, 3}, {1000, 15}, {1, 15}, {0, 15}} {
+		limiter.charge(now, twentyPerSecond, testCase.cost)
+		if missing := limiter.bucket.Missing(now, twentyPerSecond); missing != testCase.missing {
+			t.Errorf("after a charge of %v: %v tokens are missing, want %v", testCase.cost, missing, testCase.missing)
 		}
 	}
 }
@@ -33,7 +40,7 @@ func newReplayRule(limit int, per time.Duration, burst int) *overload.Rule {
 func TestLongReplaysAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := &services{Config: Config{MessagesPerSecond: 20, Limits: Limits{ReplaysPerPlayer: newReplayRule(1, 5*time.Second, 1)}}}
+		server := &services{Config: Config{Limits: Limits{ReplaysPerPlayer: newReplayRule(1, 5*time.Second, 1)}}, messages: twentyPerSecond}
 		connect := func(player string) *session {
 			se := newSession(server, nil, netip.Addr{}, nil)
 			se.game, se.player = "demo", player
@@ -70,7 +77,7 @@ func TestLongReplaysAreLimitedPerAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limits := Limits{Replays: newReplayRule(100, time.Second, 200), ReplaysPerPlayer: newReplayRule(1, time.Minute, 1)}
-		server := &services{Config: Config{MessagesPerSecond: 20, Limits: limits}}
+		server := &services{Config: Config{Limits: limits}, messages: twentyPerSecond}
 		addressA, addressB := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		check := func(player string, address netip.Addr, isAllowed bool) {
 			t.Helper()

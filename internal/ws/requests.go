@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -88,8 +89,8 @@ func (r *requests) replyInternalError(req request, greeted bool) {
 // takeTokens takes tokens from the session's bucket, and returns false if the bucket has
 // too few. At the third refusal within refusalWindow it also closes the session.
 func (r *requests) takeTokens(cost int) bool {
-	now := sinceStart()
-	if r.limiter.take(now, r.messageRate(), cost) || !r.services.Limits.MessageCap.Refuse() {
+	now := overload.SinceStart()
+	if r.limiter.take(now, r.services.messages, cost) || !r.services.Limits.MessageCap.Refuse() {
 		return true
 	}
 	if r.limiter.recordRefusal(now) {
@@ -98,13 +99,11 @@ func (r *requests) takeTokens(cost int) bool {
 	return false
 }
 
-func (r *requests) messageRate() messageRate { return messageRate(r.services.MessagesPerSecond) }
-
 // limit takes the tokens that a request costs from the session's bucket, or returns the
 // error to reply. A request costs at least one token, and at most a full bucket:
 // otherwise the bucket would never have enough tokens for it.
 func (r *requests) limit(cost int) error {
-	cost = min(max(cost, 1), r.messageRate().burst())
+	cost = min(max(cost, 1), r.services.messages.Burst)
 	if r.takeTokens(cost) {
 		return nil
 	}

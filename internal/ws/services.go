@@ -148,6 +148,7 @@ type services struct {
 
 	helloTimeout, callTimeout time.Duration
 
+	messages  overload.BucketConfig // of the sessions' buckets of messages
 	parker    *wsconn.Parker
 	places    *overload.Places
 	lookups   errgroup.Group      // Drain waits for it
@@ -161,6 +162,7 @@ func (s *services) init(config Config) {
 	s.Config, s.metrics = config, newMetrics(config.Registry)
 	s.helloTimeout, s.callTimeout = helloTimeout, callTimeout
 	s.hellos, s.cancelHellos = context.WithCancel(context.Background())
+	s.messages = overload.BucketConfig{Burst: max(int(config.MessagesPerSecond), 1), Interval: time.Duration(float64(time.Second) / config.MessagesPerSecond)}
 	s.lookups.SetLimit(maxLookups)
 	s.rejecting = semaphore.NewWeighted(maxRejecting)
 	s.parker = wsconn.NewParker(wsconn.Config{
