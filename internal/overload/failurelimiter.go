@@ -34,7 +34,7 @@ type FailureLimiter struct {
 	// tokens are used up, known secrets work only for players with a token of PerPlayer.
 	RefusalsPerAddress *Rule
 
-	known   knownSecrets
+	known   *lru.Cache[Attempt, time.Time] // until when this node knows a secret as right for an address; no Attempt has a Player
 	running *lru.Cache[Key, chan struct{}] // by address; a channel has an element while an attempt runs
 }
 
@@ -46,8 +46,7 @@ func NewFailureLimiter(rules FailureLimiter) *FailureLimiter {
 	if rules.PerAddress == nil {
 		return nil
 	}
-	rules.known.rule = rules.PerAddress
-	rules.known.expiries, _ = lru.New[Attempt, time.Time](defaultMaxKeys) // both fail only for a size below 1
+	rules.known, _ = lru.New[Attempt, time.Time](defaultMaxKeys) // both fail only for a size below 1
 	rules.running, _ = lru.New[Key, chan struct{}](defaultMaxKeys)
 	return &rules
 }
@@ -56,14 +55,14 @@ func NewFailureLimiter(rules FailureLimiter) *FailureLimiter {
 // rate_limited without calling it. The secret counts as wrong if try returns a
 // *protocol.Error of code not_found or panics, and as right if try returns nil.
 func (l *FailureLimiter) Try(ctx context.Context, attempt Attempt, try func() error) error {
-	if l == nil || l.known.has(attempt) && l.mayUseKnown(ctx, attempt) {
+	if l == nil || l.isKnown(attempt) && l.mayUseKnown(ctx, attempt) {
 		return try()
 	}
 	leave, err := l.enter(ctx, attempt.Address)
-	defer leave()
 	if err != nil {
 		return err
 	}
+	defer leave()
 	charges, wait := l.findTokens(ctx, attempt)
 	if len(charges) == 0 {
 		leave()
@@ -106,25 +105,18 @@ func (l *FailureLimiter) enter(ctx context.Context, address Key) (leave func(), 
 	}
 }
 
-// AddSecret makes a secret known that the server has given to a client at its address.
-func (l *FailureLimiter) AddSecret(ctx context.Context, attempt Attempt) {
-	if l != nil {
-		l.known.add(context.WithoutCancel(ctx), attempt)
-	}
-}
-
 // findTokens returns the rules and keys whose tokens a wrong secret takes, none for a known
 // secret. If tokens are missing, it returns how long to wait. If only PlayersPerAddress
 // refuses, the attempt counts against the player.
 func (l *FailureLimiter) findTokens(ctx context.Context, attempt Attempt) (charges map[*Rule]Key, wait time.Duration) {
 	mayUseKnown := l.mayUseKnown(ctx, attempt)
-	if mayUseKnown && l.known.has(attempt) {
+	if mayUseKnown && l.isKnown(attempt) {
 		return nil, 0
 	}
 	if wait = l.PerAddress.tokenWait(ctx, attempt.Address); wait == 0 {
 		return map[*Rule]Key{l.PerAddress: attempt.Address}, 0
 	}
-	if mayUseKnown && l.known.fetch(ctx, attempt) {
+	if mayUseKnown && l.fetchKnown(ctx, attempt) {
 		return nil, 0
 	}
 	_ = l.RefusalsPerAddress.Take(ctx, attempt.Address, 1) // counts this refusal
@@ -158,46 +150,41 @@ type Attempt struct {
 // knownSecretTTL is how long a node remembers a known secret.
 const knownSecretTTL = 24 * time.Hour
 
-// knownSecrets has the secrets that were right for an address. It is safe for concurrent use.
-type knownSecrets struct {
-	rule     *Rule                          // its shared store has the secrets of all nodes
-	expiries *lru.Cache[Attempt, time.Time] // no Attempt has a Player
-}
-
-// has returns true if this node knows that an attempt's secret is right for its address.
-func (k *knownSecrets) has(attempt Attempt) bool {
+// isKnown returns true if this node knows that an attempt's secret is right for its address.
+func (l *FailureLimiter) isKnown(attempt Attempt) bool {
 	attempt.Player = Key{}
-	expiresAt, ok := k.expiries.Get(attempt)
+	expiresAt, ok := l.known.Get(attempt)
 	return ok && time.Now().Before(expiresAt)
 }
 
-func (k *knownSecrets) remember(attempt Attempt) {
-	attempt.Player = Key{}
-	k.expiries.Add(attempt, time.Now().Add(knownSecretTTL))
-}
-
-// add adds a secret to the shared store and at this node. If the store fails, this node does
-// not learn it either, so that the next right attempt stores it again.
-func (k *knownSecrets) add(ctx context.Context, attempt Attempt) {
-	if k.has(attempt) {
+// AddSecret makes a secret known that the server has given to a client at its address, in the
+// shared store and at this node. If the store fails, this node does not learn it either, so that
+// the next right attempt stores it again.
+func (l *FailureLimiter) AddSecret(ctx context.Context, attempt Attempt) {
+	if l == nil || l.isKnown(attempt) {
 		return
 	}
-	err := k.rule.callStore(ctx, func(ctx context.Context, store Store) error {
-		return store.AddSecret(ctx, k.rule.config.Name, attempt.Address.String(), attempt.Secret)
+	err := l.PerAddress.callStore(context.WithoutCancel(ctx), func(ctx context.Context, store Store) error {
+		return store.AddSecret(ctx, l.PerAddress.config.Name, attempt.Address.String(), attempt.Secret)
 	})
 	if err == nil {
-		k.remember(attempt)
+		l.remember(attempt)
 	}
 }
 
-// fetch returns true if the shared store has an attempt's secret for its address.
-func (k *knownSecrets) fetch(ctx context.Context, attempt Attempt) (found bool) {
-	_ = k.rule.callStore(ctx, func(ctx context.Context, store Store) (err error) {
-		found, err = store.HasSecret(ctx, k.rule.config.Name, attempt.Address.String(), attempt.Secret)
+// fetchKnown returns true if the shared store has an attempt's secret for its address.
+func (l *FailureLimiter) fetchKnown(ctx context.Context, attempt Attempt) (found bool) {
+	_ = l.PerAddress.callStore(ctx, func(ctx context.Context, store Store) (err error) {
+		found, err = store.HasSecret(ctx, l.PerAddress.config.Name, attempt.Address.String(), attempt.Secret)
 		return err
 	})
 	if found {
-		k.remember(attempt)
+		l.remember(attempt)
 	}
 	return found
+}
+
+func (l *FailureLimiter) remember(attempt Attempt) {
+	attempt.Player = Key{}
+	l.known.Add(attempt, time.Now().Add(knownSecretTTL))
 }
