@@ -108,16 +108,23 @@ func (c *connection) closeForDrain() {
 	c.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
 }
 
-// evict closes the session so that another gets its place. If maxRejecting connections are
-// being rejected already, it sends no close frame.
-func (c *connection) evict() {
-	started := c.services.startRejecting(func() {
-		c.close(protocol.CloseOverloaded, retryReason)
-		<-c.closing.Load().sent
-	})
-	if !started {
+// evict closes the session so that another gets its place.
+func (c *connection) evict() { c.reject(protocol.CloseOverloaded, retryReason, func() {}) }
+
+// reject closes a connection that gets no place, and calls afterClose when the close frame was
+// sent. It does not block. If maxRejecting connections are being rejected already, it sends no
+// close frame.
+func (c *connection) reject(code int, reason string, afterClose func()) {
+	if !c.services.rejecting.TryAcquire(1) {
 		c.abort()
+		return
 	}
+	go func() { // Drain waits for it
+		defer c.services.rejecting.Release(1)
+		c.close(code, reason)
+		<-c.closing.Load().sent
+		afterClose()
+	}()
 }
 
 // startClose marks the session as closing and counts it. It returns nil if the session was

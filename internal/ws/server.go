@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
-	"laststand/internal/wsconn"
 )
 
 // Server accepts websockets. It is safe for concurrent use.
@@ -52,27 +51,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	se := newSession(&s.services, conn.NetConn(), s.ClientAddress(r), s.removeSession)
 	if code, reason := s.register(se); code != 0 {
-		s.reject(se.conn, code, reason)
+		se.reject(code, reason, func() {
+			se.conn.Discard() // waits for the client's close frame
+			se.conn.Close()
+		})
 		return
 	}
 	go se.start() // Drain waits for it
-}
-
-// reject closes a connection that gets no session. It sends a close frame and waits for
-// the client's close frame, both in the background. If maxRejecting connections are being
-// rejected already, it closes the connection without a close frame.
-func (s *Server) reject(conn *wsconn.Conn, code int, reason string) {
-	started := s.startRejecting(func() {
-		conn.SendClose(code, reason)
-		conn.Discard()
-		conn.Close()
-	})
-	if started {
-		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
-		return
-	}
-	s.metrics.closed.WithLabelValues("cut").Inc()
-	conn.Close()
 }
 
 // DuelPlayers returns how many players at this node play a duel or wait for one.

@@ -152,7 +152,7 @@ type services struct {
 	parker    *wsconn.Parker
 	places    *overload.Places
 	lookups   errgroup.Group      // Drain waits for it
-	rejecting *semaphore.Weighted // one unit per connection that startRejecting rejects
+	rejecting *semaphore.Weighted // one unit per connection that connection.reject rejects
 
 	bindMu sync.Mutex // held while a session is bound to its player
 }
@@ -173,18 +173,4 @@ func (s *services) init(config Config) {
 		Max: config.MaxConnections, PerAddress: config.Limits.PerAddress,
 		TotalCap: config.Limits.TotalCap, AddressCap: config.Limits.AddressCap, PendingCap: config.Limits.PendingHelloCap,
 	})
-}
-
-// startRejecting runs reject, which sends a close frame to a client that gets no place, in
-// the background. If maxRejecting connections are being rejected already, it does not run
-// reject and returns false.
-func (s *services) startRejecting(reject func()) (started bool) {
-	if !s.rejecting.TryAcquire(1) {
-		return false
-	}
-	go func() {
-		defer s.rejecting.Release(1)
-		reject()
-	}()
-	return true
 }
