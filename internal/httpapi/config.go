@@ -130,6 +130,16 @@ type Boards interface {
 	ForgetName(game, player string)
 }
 
+// LoadShedder refuses work while the node is overloaded. *overload.Shedder
+// implements it. ShouldShed returns true if the node refuses work of a kind now.
+// Check returns the refusal, or nil. Acquire counts a request until the caller calls
+// release, or refuses it if too many run.
+type LoadShedder interface {
+	ShouldShed(kind overload.Kind) bool
+	Check(kind overload.Kind) error
+	Acquire(kind overload.Kind) (release func(), err error)
+}
+
 // Limits holds the rate limits of the HTTP API. A nil rule means no limit.
 type Limits struct {
 	GuestCalls       *overload.Rule           // all requests for guests, per address

@@ -83,16 +83,6 @@ func (a *api) newMethodRefusal(handlers methodHandlers) handler {
 	}
 }
 
-// allowOrigin sets the CORS headers that let pages of the allowed origins read the
-// response. The header Vary tells caches that the response depends on the origin.
-func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
-	w.Header().Add("Vary", "Origin")
-	if origin := r.Header.Get("Origin"); origin != "" && a.IsOriginAllowed(r) {
-		w.Header().Set("Access-Control-Allow-Origin", origin)
-		w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After")
-	}
-}
-
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
 		r.Header.Get("Access-Control-Request-Method") != ""

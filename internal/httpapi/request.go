@@ -11,6 +11,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -47,6 +48,32 @@ func withPage(maxLimit int, handle func(*request, paging) (any, error)) handler 
 			return nil, err
 		}
 		return handle(r, page)
+	}
+}
+
+// concurrencySlot is one request's place in the limit of concurrent requests. The
+// request has the slot only while the node works for it, not while it waits for the
+// body or writes the response. Otherwise slow clients could occupy all slots. Only the
+// goroutine of the request may use it. A nil slot is for requests without a limit.
+type concurrencySlot struct {
+	shedder     LoadShedder
+	releaseSlot func() // nil if the slot is not held
+}
+
+// acquire takes a slot, or returns the refusal.
+func (s *concurrencySlot) acquire() (err error) {
+	if s == nil {
+		return nil
+	}
+	s.releaseSlot, err = s.shedder.Acquire(overload.Requests)
+	return err
+}
+
+// release returns the slot. It does nothing if the slot is not held.
+func (s *concurrencySlot) release() {
+	if s != nil && s.releaseSlot != nil {
+		s.releaseSlot()
+		s.releaseSlot = nil
 	}
 }
 

@@ -1,9 +1,8 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"net/http"
 	"sync"
 
 	"laststand/internal/identity"
@@ -18,7 +17,7 @@ type RevocableCalls struct {
 
 type revocableCall struct {
 	claims identity.Claims
-	cancel context.CancelCauseFunc
+	cancel context.CancelFunc
 }
 
 // NewRevocableCalls returns an empty set of calls. checkClaims returns an error
@@ -30,37 +29,25 @@ func NewRevocableCalls(checkClaims func(identity.Claims) error) *RevocableCalls 
 // CancelRevoked checks the claims of all calls again and cancels the calls with
 // an error. It does not wait until they have ended.
 func (s *RevocableCalls) CancelRevoked() {
-	s.calls.Range(func(call, _ any) bool {
-		s.cancelIfRevoked(call.(*revocableCall))
+	s.calls.Range(func(key, _ any) bool {
+		if call := key.(*revocableCall); s.checkClaims(call.claims) != nil {
+			call.cancel()
+		}
 		return true
 	})
 }
 
-func (s *RevocableCalls) cancelIfRevoked(call *revocableCall) {
-	if err := s.checkClaims(call.claims); err != nil {
-		call.cancel(err)
-	}
-}
-
-// track adds the call of a request. The caller must call untrack when the call
-// ends. If the token is revoked, the returned ctx ends, and its cause is the error
-// of checkClaims.
-func (s *RevocableCalls) track(r *http.Request, claims identity.Claims) (ctx context.Context, untrack func()) {
-	ctx, cancel := context.WithCancelCause(r.Context())
+// run runs a call with a context that ends if the token of the claims is revoked. It then
+// returns the error of checkClaims, else that of the call.
+func (s *RevocableCalls) run(ctx context.Context, claims identity.Claims, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	call := &revocableCall{claims, cancel}
 	s.calls.Store(call, nil)
-	s.cancelIfRevoked(call) // revoked between authentication and track
-	return ctx, func() {
-		s.calls.Delete(call)
-		cancel(nil)
+	defer s.calls.Delete(call)
+	if err := s.checkClaims(claims); err != nil { // revoked since the authentication
+		return err
 	}
-}
-
-// revocationError returns the error with which RevocableCalls has cancelled a
-// call, or nil if it has not. ctx is the context that track has returned.
-func revocationError(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) {
-		return cause
-	}
-	return nil
+	err := run(ctx)
+	return cmp.Or(s.checkClaims(claims), err)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,12 +104,11 @@ func (h serviceRoutes) postClaim(r *request, body *claimBody) (any, error) {
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
-	ctx, untrack := h.RevocableCalls.track(r.Request, r.claims)
-	defer untrack()
-	tasks, err := h.Tasks.Claim(ctx, r.game, poll)
-	if revoked := revocationError(ctx); revoked != nil {
-		return nil, revoked // tasks that were just claimed become due again when their leases end
-	}
+	var tasks []taskqueue.Task // those claimed just before a revocation become due again when their leases end
+	err := h.RevocableCalls.run(r.Context(), r.claims, func(ctx context.Context) (err error) {
+		tasks, err = h.Tasks.Claim(ctx, r.game, poll)
+		return err
+	})
 	response := claimResponse{make([]claimedTask, len(tasks))}
 	for i, task := range tasks {
 		response.Tasks[i] = claimedTask{task.ID, task.Fence, task.Topic, task.Key, task.Priority, task.Tries, task.DueAt, task.Payload}

@@ -56,11 +56,9 @@ func generateKey() Key {
 
 // parsedKey is a key in the form that the JWT library uses.
 type parsedKey struct {
-	id                 string
+	Key
 	method             jwt.SigningMethod
-	verifyKey, signKey any   // signKey is nil if the key can only verify
-	signsFrom          int64 // the key signs from this time on, epoch ms; 0: always
-	createdAt          int64 // epoch ms; 0 for a configured key
+	verifyKey, signKey any // signKey is nil if the key can only verify
 }
 
 // parse checks the key. Its error names the key.
@@ -72,9 +70,7 @@ func (k Key) parse() (parsedKey, error) {
 	if err != nil {
 		return parsedKey{}, fmt.Errorf("key %q: %w", k.ID, err)
 	}
-	if parsed.createdAt = k.CreatedAt; k.CreatedAt != 0 {
-		parsed.signsFrom = k.CreatedAt + SigningDelay.Milliseconds()
-	}
+	parsed.Key = k
 	return parsed, nil
 }
 
@@ -88,7 +84,7 @@ func (k Key) parseSecret() (parsedKey, error) {
 		if n := len(k.Secret); n < minSecretBytes {
 			return parsedKey{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecretBytes)
 		}
-		return parsedKey{id: k.ID, method: jwt.SigningMethodHS256, verifyKey: k.Secret, signKey: k.Secret}, nil
+		return parsedKey{method: jwt.SigningMethodHS256, verifyKey: k.Secret, signKey: k.Secret}, nil
 	case EdDSA:
 		return k.parsePEM()
 	}
@@ -122,7 +118,7 @@ func (k Key) parsePEM() (parsedKey, error) {
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
 		return parsedKey{}, errors.New("not one PEM block; EdDSA needs a public key (PKIX) or a private one (PKCS #8), such as `openssl genpkey -algorithm ed25519` makes")
 	}
-	key := parsedKey{id: k.ID, method: jwt.SigningMethodEdDSA}
+	key := parsedKey{method: jwt.SigningMethodEdDSA}
 	private, err := jwt.ParseEdPrivateKeyFromPEM(k.Secret)
 	if err == nil {
 		key.signKey, key.verifyKey = private, private.(ed25519.PrivateKey).Public()
@@ -213,7 +209,7 @@ func (r keyring) has(game string) bool {
 }
 
 func (r keyring) find(game, id string) (parsedKey, bool) {
-	i := slices.IndexFunc(r[game], func(key parsedKey) bool { return key.id == id })
+	i := slices.IndexFunc(r[game], func(key parsedKey) bool { return key.ID == id })
 	if i < 0 {
 		return parsedKey{}, false
 	}
@@ -228,7 +224,7 @@ func (r keyring) signingKey(game string, now int64) (parsedKey, error) {
 		if key.signKey == nil {
 			continue
 		}
-		if key.signsFrom <= now {
+		if key.CreatedAt == 0 || key.CreatedAt+SigningDelay.Milliseconds() <= now {
 			return key, nil
 		}
 		oldest = key

@@ -22,7 +22,7 @@ func (t *Tokens) ListKeys(game string) []KeyInfo {
 	signingKey, _ := ring.signingKey(game, t.now()) // none if all keys only verify
 	var keys []KeyInfo
 	for _, key := range ring[game] {
-		keys = append(keys, KeyInfo{ID: key.id, Alg: key.method.Alg(), Signs: key.id == signingKey.id, CreatedAt: key.createdAt})
+		keys = append(keys, KeyInfo{ID: key.ID, Alg: key.Alg, Signs: key.ID == signingKey.ID, CreatedAt: key.CreatedAt})
 	}
 	return keys
 }

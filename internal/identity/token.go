@@ -106,7 +106,7 @@ func (t *Tokens) Mint(claims Claims, ttl time.Duration) (token string, expiresAt
 	unsigned := jwt.NewWithClaims(key.method, jwtClaims{claims.Game, claims.Role, claims.PI, jwt.RegisteredClaims{
 		Subject: claims.Subject, ID: rand.Text(), Audience: rules.audience(), IssuedAt: iat, ExpiresAt: exp,
 	}})
-	unsigned.Header["kid"] = key.id
+	unsigned.Header["kid"] = key.ID
 	if token, err = unsigned.SignedString(key.signKey); err != nil {
 		return "", 0, fmt.Errorf("identity: sign: %w", err)
 	}
@@ -195,7 +195,7 @@ func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	if !found {
 		return nil, ErrTokenKey
 	}
-	if key.method.Alg() != unverified.Method.Alg() {
+	if key.Alg != unverified.Method.Alg() {
 		return nil, ErrTokenAlg
 	}
 	return key.verifyKey, nil
