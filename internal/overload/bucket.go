@@ -5,13 +5,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"laststand/internal/timer"
 )
-
-// processStart is the time 0 of buckets.
-var processStart = time.Now()
-
-// SinceStart returns the time since the process started, by a clock that never jumps.
-func SinceStart() time.Duration { return time.Since(processStart) }
 
 // BucketConfig configures buckets: a full one has Burst tokens, and one that is not full gets a token
 // each Interval.
@@ -24,7 +20,7 @@ type BucketConfig struct {
 func (c BucketConfig) refillTime(tokens int) time.Duration { return time.Duration(tokens) * c.Interval }
 
 // Bucket is a token bucket. As in the shared store, it is only the time when it will be full (generic
-// cell rate algorithm). It is not safe for concurrent use. In its methods, now is from SinceStart.
+// cell rate algorithm). It is not safe for concurrent use. In its methods, now is from timer.SinceStart.
 type Bucket struct{ fullAt time.Duration }
 
 // NewBucket returns a full bucket.
@@ -97,7 +93,7 @@ func (t *bucketTable) usedTokens(key Key) (missing int) {
 func (t *bucketTable) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.removeFull(SinceStart())
+	t.removeFull(timer.SinceStart())
 	return t.buckets.Len()
 }
 
@@ -105,7 +101,7 @@ func (t *bucketTable) len() int {
 func (t *bucketTable) update(key Key, change func(now time.Duration, bucket *Bucket)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := SinceStart()
+	now := timer.SinceStart()
 	key.burst = 0
 	found, ok := t.buckets.Get(key)
 	if !ok {

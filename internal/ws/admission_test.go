@@ -18,6 +18,7 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 // addressFromHeader makes the server read a client's address from the header At;
@@ -232,14 +233,14 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 	} {
 		c := n.connectPlayer("costs " + kind)
 		se := n.session("costs " + kind)
-		before := overload.SinceStart()
+		before := timer.SinceStart()
 		c.sendRequest(kind, map[string]any{"at": "x"})
 		c.readUntilReply()
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 		missing := func(now time.Duration) float64 { // tokens
 			return 6 * se.requests.limiter.bucket.Wait(now, se.services.messages, 6).Seconds()
 		}
-		if least, most := missing(overload.SinceStart()), missing(before); want < least-0.01 || want > most+0.01 {
+		if least, most := missing(timer.SinceStart()), missing(before); want < least-0.01 || want > most+0.01 {
 			t.Errorf("%s costs %v to %v tokens, want %v", kind, least, most, want)
 		}
 	}

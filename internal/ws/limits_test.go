@@ -11,8 +11,8 @@ import (
 
 	"laststand/internal/httpserver"
 	"laststand/internal/lobby"
-	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 func withMessagesPerSecond(rate float64) func(*Config, *lobby.DuelSettings) {
@@ -83,7 +83,7 @@ func TestMessageLimiterRefillsLikeTokenBucket(t *testing.T) {
 	se := n.session("ada")
 	n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 	n.eventually("the bucket refills", func() bool {
-		return se.requests.limiter.bucket.Missing(overload.SinceStart(), se.services.messages) < 8
+		return se.requests.limiter.bucket.Missing(timer.SinceStart(), se.services.messages) < 8
 	})
 	c.expectPong()
 }

@@ -16,6 +16,7 @@ import (
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
+	"laststand/internal/timer"
 )
 
 func (r *requests) onPing(_ context.Context, ping protocol.Ping) (outcome, error) {
@@ -145,7 +146,7 @@ func (r *requests) checkReplay(bytes int64) error {
 		}
 		limits.ReplaysPerPlayer.Charge(ctx, r.playerKey(), 1)
 	}
-	r.limiter.charge(overload.SinceStart(), r.services.messages, bytes/replayBytesPerToken)
+	r.limiter.charge(timer.SinceStart(), r.services.messages, bytes/replayBytesPerToken)
 	return nil
 }
 

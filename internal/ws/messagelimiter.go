@@ -10,7 +10,7 @@ import (
 const refusalWindow = 10 * time.Second
 
 // messageLimiter limits how many messages a session may send. Each idle session has one, so it is
-// small. It is not safe for concurrent use. In its methods, now is from overload.SinceStart.
+// small. It is not safe for concurrent use. In its methods, now is from timer.SinceStart.
 type messageLimiter struct {
 	bucket    overload.Bucket
 	refusedAt [2]time.Duration // times of the last two refusals, older one first

@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 // twentyPerSecond configures a bucket of 20 messages a second.
@@ -17,7 +18,7 @@ var twentyPerSecond = overload.BucketConfig{Burst: 20, Interval: 50 * time.Milli
 // A charge leaves a quarter of the bucket, and never adds tokens.
 func TestChargeLeavesQuarterOfBucket(t *testing.T) {
 	t.Parallel()
-	now := overload.SinceStart()
+	now := timer.SinceStart()
 	limiter := newMessageLimiter(now)
 	for _, testCase := range []struct {
 		cost    int64

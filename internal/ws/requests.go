@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"laststand/internal/match"
-	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 // requests handles the requests of a session, from its hello on, one after the other. The
@@ -89,7 +89,7 @@ func (r *requests) replyInternalError(req request, greeted bool) {
 // takeTokens takes tokens from the session's bucket, and returns false if the bucket has
 // too few. At the third refusal within refusalWindow it also closes the session.
 func (r *requests) takeTokens(cost int) bool {
-	now := overload.SinceStart()
+	now := timer.SinceStart()
 	if r.limiter.take(now, r.services.messages, cost) || !r.services.Limits.MessageCap.Refuse() {
 		return true
 	}

@@ -32,7 +32,7 @@ func newSession(services *services, netConn net.Conn, address netip.Addr, onEnd 
 	se := &session{onEnd: onEnd}
 	se.address = address
 	se.init(services, services.parker.NewConn(netConn, se.run))
-	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(overload.SinceStart())}
+	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(timer.SinceStart())}
 	se.admission = admission{
 		presence: &se.presence, requests: &se.requests,
 		place: overload.Place{Address: overload.Network(address), Evict: se.evict},

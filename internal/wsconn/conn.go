@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"laststand/internal/timer"
 )
 
 // Conn is the server's end of a websocket. One goroutine at a time may call ReadMessage and
@@ -39,7 +41,7 @@ type Conn struct {
 	writeFunc    func(fd uintptr) bool
 	writeFailed  bool // a write failed, perhaps in the middle of a frame
 
-	lastReceived atomic.Int64 // when the last message arrived, a time since processStart
+	lastReceived atomic.Int64 // when the last message arrived, see timer.SinceStart
 
 	mu          sync.Mutex
 	closing     bool // SendClose or Close was called: the read deadline must not change any more
@@ -56,13 +58,10 @@ var (
 	ErrMessageTimeout = errors.New("wsconn: a message took too long to arrive")
 )
 
-// processStart is the time 0 of the monotonic times of this package.
-var processStart = time.Now()
-
-func sinceStart() time.Duration { return time.Since(processStart) }
-
 // SilentFor returns how long ago the last message of the client arrived.
-func (c *Conn) SilentFor() time.Duration { return sinceStart() - time.Duration(c.lastReceived.Load()) }
+func (c *Conn) SilentFor() time.Duration {
+	return timer.SinceStart() - time.Duration(c.lastReceived.Load())
+}
 
 func (c *Conn) isClosing() bool {
 	c.mu.Lock()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/timer"
 )
 
 // Config configures the connections of a Parker. All fields are required.
@@ -45,7 +47,7 @@ type Parker struct {
 	lastParking uint64             // the number of the last parking of any connection
 	started     bool               // start was called, or must not be called any more
 	epoll       *epoll             // nil if the system has none; then no connection can park
-	pausedUntil time.Duration      // no connection is interrupted before this time since processStart
+	pausedUntil time.Duration      // no connection is interrupted before this time, see timer.SinceStart
 
 	watching sync.WaitGroup // watchEpoll
 }
@@ -72,7 +74,7 @@ func (p *Parker) NewConn(netConn net.Conn, resume func()) *Conn {
 		c.rawConn, _ = sysConn.SyscallConn() // nil on an error
 	}
 	c.readFunc, c.writeFunc = c.readAvailable, c.writeOnce
-	c.lastReceived.Store(int64(sinceStart()))
+	c.lastReceived.Store(int64(timer.SinceStart()))
 	if c.rawConn == nil {
 		return c
 	}
@@ -141,7 +143,7 @@ func (p *Parker) confirmParked(c *Conn, parking uint64, err error) bool {
 	case err != nil || c.isClosing():
 		p.endParking(c)
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM) {
-			p.pausedUntil = sinceStart() + parkingPause
+			p.pausedUntil = timer.SinceStart() + parkingPause
 		}
 		return false
 	}
@@ -229,7 +231,7 @@ func (p *Parker) interruptQuiet() {
 func (p *Parker) quietConns() (quiet []*Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if sinceStart() < p.pausedUntil {
+	if timer.SinceStart() < p.pausedUntil {
 		return nil
 	}
 	for c := range p.running {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"laststand/internal/timer"
 )
 
 // ReadMessage waits for the next message. If it returns ErrSuspended, the calling goroutine
@@ -45,7 +47,7 @@ func (c *Conn) nextMessage() (Message, error) {
 		}
 		return Message{}, err
 	}
-	now := sinceStart()
+	now := timer.SinceStart()
 	c.wasQuiet = c.wasQuiet || now-time.Duration(c.lastReceived.Load()) >= c.parker.QuietAfter
 	c.gotMessage = c.gotMessage || message.Kind == Text || message.Kind == Binary
 	c.lastReceived.Store(int64(now))
