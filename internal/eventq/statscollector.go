@@ -2,8 +2,6 @@ package eventq
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,7 +13,6 @@ const (
 
 	maxLabelledGames = 1000 // games with metrics of their own; the rest counts as otherGame
 	otherGame        = "other"
-	statsInterval    = time.Second
 )
 
 // stats are the metrics of a queue, without dropped. The first four are also of several
@@ -37,14 +34,9 @@ var stats = []struct {
 // statsCollector exports the state of the queues in the store, which is the same at
 // every node. It exports nothing while the store does not answer.
 type statsCollector struct {
-	shared  *shared
-	games   []string
+	*shared
 	descs   []*prometheus.Desc // as stats
 	dropped *prometheus.Desc
-
-	mu       sync.Mutex
-	loadedAt time.Time
-	statuses []Status // of games; nil while the store does not answer
 }
 
 func newStatsCollector(s *shared) *statsCollector {
@@ -54,9 +46,6 @@ func newStatsCollector(s *shared) *statsCollector {
 	c := &statsCollector{shared: s, dropped: describe("dropped_total", "Behaviours that the server dropped, by reason.", "reason")}
 	for _, stat := range stats {
 		c.descs = append(c.descs, describe(stat.name, stat.help))
-	}
-	for _, t := range s.Games {
-		c.games = append(c.games, t.Game)
 	}
 	return c
 }
@@ -69,37 +58,32 @@ func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
 }
 
 func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Since(c.loadedAt) >= statsInterval {
-		c.statuses = c.load()
-		c.loadedAt = time.Now()
+	var games []string
+	for _, policy := range c.Games {
+		games = append(games, policy.Game)
 	}
-	now := c.shared.Now()
-	for _, s := range c.statuses[:min(len(c.statuses), maxLabelledGames)] {
+	var statuses []Status // none if the call fails
+	_ = c.call(context.Background(), "stats", func(ctx context.Context) (err error) {
+		statuses, err = c.Admin.Status(ctx, games, c.Now())
+		return err
+	})
+	var rest Counts
+	now := c.Now()
+	for i, s := range statuses {
+		if i >= maxLabelledGames {
+			rest.Add(s.Counts)
+			continue
+		}
 		age := 0.0
 		if s.OldestAt > 0 {
 			age = max(float64(now-s.OldestAt)/1000, 0)
 		}
-		maxAge := float64(c.shared.games[s.Game].MaxAgeMS) / 1000
+		maxAge := float64(c.games[s.Game].MaxAgeMS) / 1000
 		c.emit(out, s.Game, s.Counts, age, maxAge, metric.BoolValue(s.Paused != ""))
 	}
-	if len(c.statuses) > maxLabelledGames {
-		var rest Counts
-		for _, s := range c.statuses[maxLabelledGames:] {
-			rest.Add(s.Counts)
-		}
+	if len(statuses) > maxLabelledGames {
 		c.emit(out, otherGame, rest)
 	}
-}
-
-// load reads the statuses from the store, or none.
-func (c *statsCollector) load() (statuses []Status) {
-	_ = c.shared.call(context.Background(), "stats", func(ctx context.Context) (err error) {
-		statuses, err = c.shared.Admin.Status(ctx, c.games, c.shared.Now())
-		return err
-	})
-	return statuses
 }
 
 // emit exports counts, and the stats that do not belong to the counts.

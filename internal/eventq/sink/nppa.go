@@ -50,18 +50,16 @@ func NewNPPA(o NPPAOptions) (*NPPA, error) {
 		endpoint = cmp.Or(o.URL, TestSystem) + "/" + url.PathEscape(o.TestCode)
 	}
 	var faults []error
-	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		faults = append(faults, errors.New("nppa: the URL is not one of http or https"))
+	require := func(isMet bool, fault string) {
+		if !isMet {
+			faults = append(faults, errors.New("nppa: "+fault))
+		}
 	}
-	if o.AppID == "" {
-		faults = append(faults, errors.New("nppa: an app id is needed, the company's"))
-	}
-	if o.BizID == "" {
-		faults = append(faults, errors.New("nppa: a biz id is needed, the game's"))
-	}
-	if o.HTTP == nil || o.Keys == nil {
-		faults = append(faults, errors.New("nppa: an HTTP client and keys are needed"))
-	}
+	u, err := url.Parse(endpoint)
+	require(err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"), "the URL is not one of http or https")
+	require(o.AppID != "", "an app id is needed, the company's")
+	require(o.BizID != "", "a biz id is needed, the game's")
+	require(o.HTTP != nil && o.Keys != nil, "an HTTP client and keys are needed")
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
