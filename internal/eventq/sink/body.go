@@ -9,47 +9,37 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/protocol"
 )
 
 // standardWebhook returns the format StandardWebhooks, with the items as posted.
 func standardWebhook(b eventq.Batch) ([]byte, error) {
-	game, err := json.Marshal(b.Game)
 	items := make([][]byte, len(b.Items))
 	for i, item := range b.Items {
 		items[i] = item.Body
 	}
 	return fmt.Appendf(nil, `{"type":"game.behaviour.batch","timestamp":%q,"data":{"game":%s,"items":[%s]}}`,
-		formatTime(b.Now), game, bytes.Join(items, []byte{','})), err
+		formatTime(b.Now), quote(b.Game), bytes.Join(items, []byte{','})), nil
 }
 
-// cloudEvent is one event of the format CloudEventsBatch.
-type cloudEvent struct {
-	SpecVersion string          `json:"specversion"`
-	ID          string          `json:"id"`
-	Source      string          `json:"source"`
-	Type        string          `json:"type"`
-	Time        string          `json:"time"`
-	Data        json.RawMessage `json:"data"` // the whole behaviour, as posted
-}
-
+// cloudEvents returns the format CloudEventsBatch. The data of an event is the whole
+// behaviour, as posted.
 func cloudEvents(b eventq.Batch) ([]byte, error) {
-	var events []cloudEvent
-	for _, item := range b.Items {
+	source := quote("/v1/games/" + url.PathEscape(b.Game))
+	events := make([][]byte, len(b.Items))
+	for i, item := range b.Items {
 		var posted struct{ ID, Type string }
 		if err := json.Unmarshal(item.Body, &posted); err != nil || posted.ID == "" || posted.Type == "" {
 			return nil, errNoID
 		}
-		events = append(events, cloudEvent{
-			SpecVersion: "1.0", ID: posted.ID, Source: "/v1/games/" + url.PathEscape(b.Game),
-			Type: "game.behaviour." + posted.Type, Time: formatTime(item.At), Data: item.Body,
-		})
+		events[i] = fmt.Appendf(nil, `{"specversion":"1.0","id":%s,"source":%s,"type":%s,"time":%q,"data":%s}`,
+			quote(posted.ID), source, quote("game.behaviour."+posted.Type), formatTime(item.At), item.Body)
 	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // so that behaviours stay as posted
-	err := encoder.Encode(events)
-	return bytes.TrimSuffix(body.Bytes(), []byte{'\n'}), err
+	return fmt.Appendf(nil, "[%s]", bytes.Join(events, []byte{','})), nil
 }
+
+// quote returns a text as JSON.
+func quote(text string) []byte { return protocol.AppendJSONText(nil, text) }
 
 // errNoID does not quote the behaviour.
 var errNoID = errors.New("a behaviour without id or type in the queue")
