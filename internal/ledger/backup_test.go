@@ -74,7 +74,11 @@ func (b *backupTest) fillEmptyTables(sqlite *Ledger) {
 				}
 				return err
 			}, `SELECT type, "notnull" OR pk > 0 FROM pragma_table_xinfo($1) WHERE hidden = 0 ORDER BY cid`, t.name))(b)
-			text := fmt.Sprintf("INSERT INTO %s (%s) %s", t.name, strings.Join(t.columns, ", "), valueRows(1, 1, len(row)))
+			parameters := make([]string, len(row))
+			for j := range parameters {
+				parameters[j] = fmt.Sprint("$", j+1)
+			}
+			text := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), strings.Join(parameters, ", "))
 			must(b.exec(b.Context(), text, row...))(b)
 		}
 	}

@@ -134,25 +134,18 @@ func updateRows(table, key, columns string) string {
 	return fmt.Sprintf("WITH v (%s, %s) AS ({rows})\nUPDATE %s SET %s FROM v WHERE %s", key, columns, table, strings.Join(assigned, ", "), strings.Join(conditions, " AND "))
 }
 
-// valueRows returns a list of rows of parameters. first is the number of the first parameter.
-func valueRows(first, rows, columns int) string {
-	list := make([]string, rows)
-	for i := range list {
-		parameters := make([]string, columns)
-		for j := range parameters {
-			parameters[j] = fmt.Sprintf("$%d", first)
-			first++
-		}
-		list[i] = "(" + strings.Join(parameters, ", ") + ")"
-	}
-	return "VALUES " + strings.Join(list, ", ")
+// valueRows returns a list of rows of parameters. These have no numbers, because SQLite would
+// search each number among all.
+func valueRows(rows, columns int) string {
+	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	return "VALUES " + row + strings.Repeat(", "+row, rows-1)
 }
 
 // sqliteBulk passes each value as a parameter.
 func sqliteBulk() *bulkForm {
 	return &bulkForm{
 		sizes:  []int{16, 4, 1},
-		source: func(rows [][]any) string { return valueRows(1, len(rows), len(rows[0])) },
+		source: func(rows [][]any) string { return valueRows(len(rows), len(rows[0])) },
 		args:   func(rows [][]any) []any { return slices.Concat(rows...) },
 	}
 }
