@@ -28,7 +28,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 			_, err := other.Results.Commit(t.Context(), results(r))
 			ended <- err
 		}()
-		if err := holder.awaitLock(t.Context(), func() bool { return len(ended) > 0 }); err != nil {
+		if err := holder.awaitLock(t.Context(), "transactionid", func() bool { return len(ended) > 0 }); err != nil {
 			return err
 		}
 		for first := int64(0); before <= first; { // until the clock has advanced during the wait
@@ -49,10 +49,10 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	}
 }
 
-// awaitLock returns when a transaction waits for a lock, or when over is closed.
-func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
+// awaitLock returns when a transaction waits for a lock of a kind, or when over is closed.
+func (l *Ledger) awaitLock(ctx context.Context, kind string, over func() bool) error {
 	for waiting := 0; waiting == 0 && !over(); {
-		err := l.readPool.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
+		err := l.readPool.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = $1", kind).Scan(&waiting)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,6 +192,53 @@ func TestClockJumpsLoseNoTask(t *testing.T) {
 			t.Errorf("claimed %q", got)
 		}
 	})
+}
+
+// Two processes return due tasks. The second has locked a task that the first has returned since the
+// second began. A claim has locked the queue and waits for that task. If the second then waited for
+// the queue, the database would have to end one of the two.
+func TestProcessesThatReturnDueTasksDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	db, ctx := testenv.Database(t), t.Context()
+	l := openLedger(t, db)
+	must(l.exec(ctx, "CREATE SEQUENCE clock_reads"))(t)
+	must(l.exec(ctx, `CREATE FUNCTION gated_clock() RETURNS BIGINT LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_advisory_xact_lock(nextval(''clock_reads'')); RETURN 9000000000000; END'`))(t)
+	first, second := openConfig(t, Config{URL: db.URL, clockSQL: "9000000000000"}), openConfig(t, Config{URL: db.URL, clockSQL: "gated_clock()"})
+	must(l.Tasks.Enqueue(ctx, []taskqueue.NewTask{newTask("a", "1"), newTask("a", "2")}))(t)
+	for range 2 {
+		must(l.Claims.Claim(ctx, kind, 1, time.Millisecond))(t)
+	}
+	gates := must(l.writePool.Conn(ctx))(t)
+	defer gates.Close()
+	const beforeFirstTask, beforeSecondTask = 1, 3 // reads of the clock
+	must(gates.ExecContext(ctx, "SELECT pg_advisory_lock($1), pg_advisory_lock($2)", beforeFirstTask, beforeSecondTask))(t)
+
+	var returned [2]taskqueue.DueCounts
+	var errs [3]error
+	var calls sync.WaitGroup
+	calls.Go(func() { returned[1], errs[1] = second.Maintenance.ReturnDue(ctx, 10) })
+	awaitGate := func(gate int) {
+		for isReached := false; !isReached; {
+			must(0, gates.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
+				WHERE locktype = 'advisory' AND objid = $1 AND NOT granted AND datname = current_database())`, gate).Scan(&isReached))(t)
+		}
+	}
+	awaitGate(beforeFirstTask)
+	returned[0], errs[0] = first.Maintenance.ReturnDue(ctx, 1)
+	must(gates.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", beforeFirstTask))(t)
+	awaitGate(beforeSecondTask)
+	var hasClaimed atomic.Bool
+	calls.Go(func() {
+		defer hasClaimed.Store(true)
+		_, errs[2] = l.Claims.Claim(ctx, kind, 1, lease)
+	})
+	must(0, l.awaitLock(ctx, "transactionid", hasClaimed.Load))(t)
+	must(gates.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", beforeSecondTask))(t)
+	calls.Wait()
+	if err := errors.Join(errs[:]...); err != nil || returned[0].Requeued+returned[1].Requeued != 2 {
+		t.Errorf("returned %+v, %v", returned, err)
+	}
 }
 
 // A task that returns to its queue does not change the queue's ordering.

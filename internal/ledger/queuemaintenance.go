@@ -15,9 +15,9 @@ var _ taskqueue.MaintenanceStore = (*TaskMaintenance)(nil)
 type TaskMaintenance struct{ *database }
 
 const (
-	// lockMaintenance ensures that only one process at a time returns due tasks. Two
-	// processes and a claim could deadlock, because each holds locks of tasks or queues
-	// that the others need.
+	// lockMaintenance ensures that only one process at a time returns due tasks. Of two, the
+	// second can lock a task that the first has returned meanwhile, and then wait for its
+	// queue. A claim that has locked the queue waits for the task: a deadlock.
 	lockMaintenance = `SELECT id FROM ledger_info WHERE id = 1 {free}`
 
 	lockDue = `
