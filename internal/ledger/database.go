@@ -65,17 +65,18 @@ func (db *database) Now(ctx context.Context) (int64, error) {
 // exec runs one writing statement and returns the number of changed rows. When exec
 // returns without an error, the changes are on disk.
 func (db *database) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	return changedRows(text)(db.writePool.ExecContext(ctx, db.expandSQL(text), args...))
+	return db.runExec(ctx, db.writePool, text, args)
 }
 
 // get scans the row of a query into pointers. found is false if there is none.
 func (db *database) get(ctx context.Context, pointers []any, text string, args ...any) (found bool, err error) {
-	return scanOptional(text, db.readPool.QueryRowContext(ctx, db.expandSQL(text), args...), pointers)
+	err = db.each(ctx, eachRow(func() { found = true }, pointers...), text, args...)
+	return found, err
 }
 
 // each scans each row of a query.
 func (db *database) each(ctx context.Context, scan scanFunc, text string, args ...any) error {
-	return describe(text, scanAll(scan)(db.readPool.QueryContext(ctx, db.expandSQL(text), args...)))
+	return db.runQuery(ctx, db.readPool, scan, text, args)
 }
 
 // readBulk runs one query for many rows: see transaction.bulk.
@@ -148,23 +149,21 @@ type transaction struct {
 // exec runs a statement and returns the number of changed rows.
 func (tx *transaction) exec(ctx context.Context, text string, args ...any) (changed int64) {
 	if tx.err == nil {
-		changed, tx.err = changedRows(text)(tx.ExecContext(ctx, tx.db.expandSQL(text), args...))
+		changed, tx.err = tx.db.runExec(ctx, tx, text, args)
 	}
 	return changed
 }
 
 // get scans the row of a query into pointers. found is false if there is none.
 func (tx *transaction) get(ctx context.Context, pointers []any, text string, args ...any) (found bool) {
-	if tx.err == nil {
-		found, tx.err = scanOptional(text, tx.QueryRowContext(ctx, tx.db.expandSQL(text), args...), pointers)
-	}
-	return found
+	tx.each(ctx, eachRow(func() { found = true }, pointers...), text, args...)
+	return found && tx.err == nil
 }
 
 // each scans each row of a query.
 func (tx *transaction) each(ctx context.Context, scan scanFunc, text string, args ...any) {
 	if tx.err == nil {
-		tx.err = describe(text, scanAll(scan)(tx.QueryContext(ctx, tx.db.expandSQL(text), args...)))
+		tx.err = tx.db.runQuery(ctx, tx, scan, text, args)
 	}
 }
 

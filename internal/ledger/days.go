@@ -122,11 +122,8 @@ func (s *Days) sumNextPage(ctx context.Context, d ledgerDay) (isDone bool, err e
 
 // deletePairsOfDay deletes the pairs of a past day, in pages.
 func (s *Days) deletePairsOfDay(ctx context.Context, game, day string) error {
-	for {
-		if n, err := s.exec(ctx, deletePairs, game, day, s.sumPageSize); err != nil || n == 0 {
-			return err
-		}
-	}
+	_, err := repeatWithPauses(ctx, func() (int64, error) { return s.exec(ctx, deletePairs, game, day, s.sumPageSize) })
+	return err
 }
 
 // ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although

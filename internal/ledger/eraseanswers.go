@@ -68,14 +68,12 @@ func (s *erasedSeat) pointers() []any { return into(&s.overAt, &s.match, &s.inde
 // stops, it continues later. Several nodes may run it. On SQLite it also empties the write-ahead
 // log, so that the log has no copy of the data.
 func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
-	for isDone := false; !isDone; {
-		began := time.Now()
-		if found, isDone, err = a.forgetStep(ctx, minAge); err == nil && found && !isDone {
-			err = pauseAfterStep(ctx, began)
-		}
-		if err != nil || !found {
-			return false, err
-		}
+	_, err = repeatWithPauses(ctx, func() (erased int64, err error) {
+		found, erased, err = a.forgetStep(ctx, minAge)
+		return erased, err
+	})
+	if err != nil || !found {
+		return false, err
 	}
 	if a.name == goose.DialectSQLite3 {
 		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -83,9 +81,10 @@ func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (foun
 	return err == nil, err
 }
 
-// forgetStep erases answers of the oldest erasure that no other node works on. When all are
-// erased, it deletes the last rows with the subject's id, and the erasure.
-func (a *Accounts) forgetStep(ctx context.Context, minAge time.Duration) (found, isDone bool, err error) {
+// forgetStep erases answers of the oldest erasure that no other node works on, and returns in how
+// many matches. If these are the last ones, it also deletes the last rows with the subject's id
+// and the erasure, and returns 0.
+func (a *Accounts) forgetStep(ctx context.Context, minAge time.Duration) (found bool, erased int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, forgetStepLimit)
 	defer cancel()
 	err = a.inTx(ctx, func(tx *transaction) error {
@@ -105,7 +104,8 @@ WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over
 			}
 			e.last = seat
 		}
-		if isDone = len(seats) < erasedPerStep; !isDone {
+		if len(seats) == erasedPerStep {
+			erased = erasedPerStep
 			tx.exec(ctx, `UPDATE erasures SET answers_over_at = $3, answers_match_id = $4 WHERE game = $1 AND subject = $2`,
 				e.game, e.subject, e.last.overAt, e.last.match)
 			return nil
@@ -117,7 +117,7 @@ WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over
 		}
 		return nil
 	})
-	return found, isDone, err
+	return found, erased, err
 }
 
 // eraseGiven erases what a player has given in a match. If the block is malformed, it erases all

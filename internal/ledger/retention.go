@@ -85,7 +85,9 @@ func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64,
 	return deleted, err
 }
 
-// repeatWithPauses calls step until it returns 0, and returns the sum. See pauseAfterStep.
+// repeatWithPauses calls a step of background work until it returns 0, and returns the sum. It
+// pauses after each step for nine times as long as the step took. So the work takes a tenth of
+// the time, and `bench duels` measures what that costs.
 func repeatWithPauses(ctx context.Context, step func() (int64, error)) (sum int64, err error) {
 	for {
 		began := time.Now()
@@ -94,19 +96,10 @@ func repeatWithPauses(ctx context.Context, step func() (int64, error)) (sum int6
 		if err != nil || n == 0 {
 			return sum, err
 		}
-		if err := pauseAfterStep(ctx, began); err != nil {
-			return sum, err
+		if !timer.Sleep(ctx, 9*time.Since(began)) {
+			return sum, ctx.Err()
 		}
 	}
-}
-
-// pauseAfterStep pauses after a step of background work for nine times as long as the step
-// took. So the work takes a tenth of the time, and `bench duels` measures what that costs.
-func pauseAfterStep(ctx context.Context, began time.Time) error {
-	if !timer.Sleep(ctx, 9*time.Since(began)) {
-		return ctx.Err()
-	}
-	return nil
 }
 
 // deleteMatches deletes some old matches with their seats. A match without seats that are

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -96,24 +95,24 @@ func scanAll(scan scanFunc) func(*sql.Rows, error) error {
 	}
 }
 
-// scanOptional scans a row of a query. found is false if there is none.
-func scanOptional(text string, row *sql.Row, pointers []any) (found bool, err error) {
-	err = row.Scan(pointers...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, describe(text, err)
+// executor is a pool or a transaction.
+type executor interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 }
 
-// changedRows returns a function that takes the results of ExecContext and returns the number
-// of changed rows.
-func changedRows(text string) func(sql.Result, error) (int64, error) {
-	return func(result sql.Result, err error) (int64, error) {
-		if err != nil {
-			return 0, describe(text, err)
-		}
-		return result.RowsAffected()
+// runExec runs a statement and returns the number of changed rows.
+func (d *dialect) runExec(ctx context.Context, in executor, text string, args []any) (int64, error) {
+	result, err := in.ExecContext(ctx, d.expandSQL(text), args...)
+	if err != nil {
+		return 0, describe(text, err)
 	}
+	return result.RowsAffected()
+}
+
+// runQuery scans each row of a query.
+func (d *dialect) runQuery(ctx context.Context, in executor, scan scanFunc, text string, args []any) error {
+	return describe(text, scanAll(scan)(in.QueryContext(ctx, d.expandSQL(text), args...)))
 }
 
 // insertRows returns the start of a statement for bulk that inserts rows into a table.
