@@ -3,7 +3,6 @@ package answers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -63,7 +62,7 @@ func (b *batch) flush(ctx context.Context) error {
 // that a bad match does not hold up others.
 func (b *batch) save(ctx context.Context) error {
 	s := b.saver
-	if err := s.Ledger.SaveBlocks(ctx, b.blocks); err == nil || s.isOutage(err) {
+	if err := s.Ledger.SaveBlocks(ctx, b.blocks); err == nil || s.IsUnavailable(err) {
 		return err
 	}
 	for _, block := range b.blocks {
@@ -84,17 +83,13 @@ func (b *batch) saveAlone(ctx context.Context, block Block) error {
 		return nil
 	}
 	err := s.Ledger.SaveBlocks(ctx, []Block{block})
-	if err == nil || s.isOutage(err) {
+	if err == nil || s.IsUnavailable(err) {
 		return err
 	}
 	delete(b.waiting, block.Match)
 	s.metrics.failures.WithLabelValues(reasonRefused).Inc()
 	s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
 	return nil
-}
-
-func (s *Saver) isOutage(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
 // matchReader reads the answers of a settled match, block by block.

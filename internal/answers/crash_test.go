@@ -77,7 +77,9 @@ func (n *node) SaveBlocks(ctx context.Context, blocks []answers.Block) error {
 // saveOnce lets a node look for answers once, at a time.
 func (n *node) saveOnce(ctx context.Context, now int64) error {
 	saver := answers.NewSaver(answers.Config{
-		Store: n, Ledger: n, IsUnavailable: func(err error) bool { return errors.Is(err, errKilled) }, Now: func() int64 { return now },
+		Store: n, Ledger: n, IsUnavailable: func(err error) bool {
+			return errors.Is(err, errKilled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+		}, Now: func() int64 { return now },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	return saver.SaveWaiting(ctx)

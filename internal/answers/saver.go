@@ -59,7 +59,7 @@ type Ledger interface {
 type Config struct {
 	Store         Store
 	Ledger        Ledger
-	IsUnavailable func(error) bool // whether an error of the ledger is an outage, which ends by itself
+	IsUnavailable func(error) bool // whether a call of the ledger that ended with this error may succeed later
 	Now           func() int64     // cluster time, epoch ms
 	Logger        *slog.Logger
 	Registry      prometheus.Registerer

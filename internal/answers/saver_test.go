@@ -155,7 +155,9 @@ func (f *fakeStores) SaveBlocks(_ context.Context, blocks []Block) error {
 func (f *fakeStores) run(t *testing.T, duration time.Duration) *Saver {
 	t.Helper()
 	s := NewSaver(Config{
-		Store: f, Ledger: f, IsUnavailable: func(err error) bool { return errors.Is(err, errDown) }, Now: func() int64 { return time.Now().UnixMilli() },
+		Store: f, Ledger: f, IsUnavailable: func(err error) bool {
+			return errors.Is(err, errDown) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+		}, Now: func() int64 { return time.Now().UnixMilli() },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), duration)

@@ -2,7 +2,6 @@ package settle
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -83,7 +82,7 @@ func (s *Service) settleBatch(workCtx context.Context, results []match.Result, s
 func (s *Service) commit(workCtx context.Context, results []match.Result) (committed []Committed, retried bool, err error) {
 	for attempts := int64(1); ; attempts++ {
 		committed, err = s.commitOnce(workCtx, results)
-		if err == nil || !s.isUnavailable(err) || workCtx.Err() != nil {
+		if err == nil || !s.IsUnavailable(err) || workCtx.Err() != nil {
 			return committed, attempts > 1, err
 		}
 		s.metrics.countFailures(reasonUnavailable, 1)
@@ -100,7 +99,7 @@ func (s *Service) commitOnce(workCtx context.Context, results []match.Result) ([
 	if err == nil {
 		s.metrics.observeCommit(committed, time.Since(began))
 	}
-	isDown := err != nil && s.isUnavailable(err)
+	isDown := err != nil && s.IsUnavailable(err)
 	if isDown && !s.ledgerDown {
 		s.Logger.Warn("ledger unavailable; results wait for a retry", "error", err)
 	}
@@ -109,10 +108,6 @@ func (s *Service) commitOnce(workCtx context.Context, results []match.Result) ([
 	}
 	s.ledgerDown = isDown
 	return committed, err
-}
-
-func (s *Service) isUnavailable(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
 // applyCommitted returns the results with what the ledger says of them: their ratings, and

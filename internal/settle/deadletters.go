@@ -70,7 +70,7 @@ var errUnreadable = errors.New("the standings cannot be read now")
 // isTransient reports whether a requeue failed for a reason that does not count as
 // an attempt.
 func (s *Service) isTransient(err error) bool {
-	return errors.Is(err, ErrStopping) || errors.Is(err, errUnreadable) || s.isUnavailable(err)
+	return errors.Is(err, ErrStopping) || errors.Is(err, errUnreadable) || s.IsUnavailable(err)
 }
 
 // CheckPayload returns ErrBadPayload, unless the payload is a whole result of the same

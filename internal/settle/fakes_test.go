@@ -73,11 +73,13 @@ func (env *testEnv) start(t *testing.T, configure func(*Config)) (service *Servi
 	t.Helper()
 	config := Config{
 		Ledger: env, Pending: env, DeadLetters: env, Leaderboards: env, Notify: env.Notify,
-		IsUnavailable: func(err error) bool { return errors.Is(err, errDown) },
-		IsRefusal:     func(err error) bool { return errors.Is(err, errRefused) },
-		Now:           func() int64 { return time.Now().UnixMilli() },
-		Logger:        slog.New(slog.DiscardHandler),
-		Registry:      env.registry,
+		IsUnavailable: func(err error) bool {
+			return errors.Is(err, errDown) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+		},
+		IsRefusal: func(err error) bool { return errors.Is(err, errRefused) },
+		Now:       func() int64 { return time.Now().UnixMilli() },
+		Logger:    slog.New(slog.DiscardHandler),
+		Registry:  env.registry,
 	}
 	if configure != nil {
 		configure(&config)

@@ -72,7 +72,7 @@ type Config struct {
 	DeadLetters   DeadLetters
 	Leaderboards  Leaderboards
 	Notify        func(context.Context, []match.Result) // notifies the players when the leaderboards show results of one game; one call at a time per game
-	IsUnavailable func(error) bool                      // whether an error of the ledger is an outage, which ends by itself
+	IsUnavailable func(error) bool                      // whether a call of the ledger that ended with this error may succeed later
 	IsRefusal     func(error) bool                      // whether an error of the ledger is the fault of a result, so that no retry helps
 	Now           func() int64                          // cluster time, epoch ms
 	Logger        *slog.Logger
