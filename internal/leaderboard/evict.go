@@ -116,24 +116,28 @@ type daySlice struct {
 // evicted before, of all kinds, players first. An empty day has an empty last slice. Boards
 // of the day whose size differs from that of their ranking are corrupt.
 func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state BoardSetState, day string, cursor int64) (daySlice, error) {
-	sizes, err := d.store.CountEntries(ctx, state.BoardSet, []Board{{Players, day}, {Teams, day}})
+	boards := []Board{{Players, day}, {Teams, day}}
+	inspection, err := d.store.Inspect(ctx, state.BoardSet, nil, boards, nil)
 	if err != nil {
 		return daySlice{}, err
 	}
-	remaining := sizes[0] + sizes[1] - cursor
-	for i, kind := range Kinds() {
-		size := sizes[i]
+	remaining := -cursor
+	for _, size := range inspection.Sizes {
+		remaining += size
+	}
+	for _, board := range boards {
+		size := inspection.Sizes[SizeKey{Board: board}]
 		if cursor >= size {
 			cursor -= size
 			continue
 		}
 		limit := min(size-cursor, int64(maxEvictionWrites/cfg.writesPerEntry()))
-		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{kind, day}, Order: cfg.RankingOrder(ByValue)}
+		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: board, Order: cfg.RankingOrder(ByValue)}
 		ids, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, cursor, int(limit))
 		if err == nil && int64(len(ids)) != limit {
 			err = fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, day, len(ids), limit, cursor)
 		}
-		return daySlice{kind, ids, limit == remaining}, err
+		return daySlice{board.Kind, ids, limit == remaining}, err
 	}
 	return daySlice{isLast: true}, nil
 }

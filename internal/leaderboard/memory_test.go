@@ -194,18 +194,6 @@ func (m *memoryStore) ReadEntries(_ context.Context, boardSet BoardSet, ids map[
 	return entries, nil
 }
 
-func (m *memoryStore) CountEntries(_ context.Context, boardSet BoardSet, boards []Board) ([]int64, error) {
-	err := m.lock("CountEntries")
-	defer m.mu.Unlock()
-	counts := make([]int64, len(boards))
-	if stored := m.boardSets[boardSet.ID]; stored != nil {
-		for i, board := range boards {
-			counts[i] = int64(len(stored.boards[board]))
-		}
-	}
-	return counts, err
-}
-
 func (m *memoryStore) entriesIn(boardSet BoardSet, boards []Board, ids []string) map[EntryKey]BoardEntry {
 	entries := map[EntryKey]BoardEntry{}
 	stored := m.boardSets[boardSet.ID]

@@ -115,8 +115,6 @@ type EntryStore interface {
 	// ReadEntries returns the entries with the given ids on each board, in one round trip.
 	// Ids without an entry are missing.
 	ReadEntries(ctx context.Context, boardSet BoardSet, ids map[Board][]string) (map[EntryKey]BoardEntry, error)
-	// CountEntries returns the number of entries of each board, in one round trip.
-	CountEntries(ctx context.Context, boardSet BoardSet, boards []Board) ([]int64, error)
 	// ReadMembers returns the ids of up to limit adjacent entries of a ranking, starting at the
 	// index from, which counts from 0. Callers pass an order that ranks every entry.
 	ReadMembers(ctx context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]string, error)

@@ -38,21 +38,6 @@ func (s *Boards) ReadEntries(ctx context.Context, boardSet leaderboard.BoardSet,
 	return entries, wrap("read leaderboard entries", err)
 }
 
-// CountEntries implements leaderboard.EntryStore.
-func (s *Boards) CountEntries(ctx context.Context, boardSet leaderboard.BoardSet, boards []leaderboard.Board) ([]int64, error) {
-	counts, replies := make([]int64, len(boards)), make([]*redis.IntCmd, len(boards))
-	_, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, board := range boards {
-			replies[i] = pipe.HLen(ctx, keysFor(boardSet, board).entriesKey())
-		}
-		return nil
-	})
-	for i, reply := range replies {
-		counts[i] = reply.Val()
-	}
-	return counts, wrap("count leaderboard entries", err)
-}
-
 // ReadMembers implements leaderboard.EntryStore.
 func (s *Boards) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, rankingID leaderboard.RankingID, from int64, limit int) ([]string, error) {
 	ids, err := s.rdb.ZRange(ctx, keysFor(boardSet, rankingID.Board).rankingKey(rankingID.Order), from, from+int64(limit)-1).Result()
