@@ -14,8 +14,7 @@ import (
 	"laststand/internal/timer"
 )
 
-// Config configures an Engine. Every field of the first group except Registry
-// is required.
+// Config configures an Engine. Every field except Registry is required.
 type Config struct {
 	Matches  StateStore
 	Answers  AnswerStore
@@ -30,28 +29,24 @@ type Config struct {
 	Registry prometheus.Registerer
 
 	// Node is the name of this node, unique in the cluster. Bus sends messages
-	// to the other nodes. Both may be empty if there is only one node.
+	// to the other nodes.
 	Node string
 	Bus  Bus
 	// OnArenaEnd is called with the arena and the game when this node ends the
-	// arena's match. It may be nil.
+	// arena's match.
 	OnArenaEnd func(*Arena, string)
 	// OnSettled is called when the results of matches of players at this node are in
-	// the ledger, all of one game. It may be nil. After an error the engine calls it
-	// again for each match that this node holds.
+	// the ledger, all of one game. After an error the engine calls it again for each
+	// match that this node holds.
 	OnSettled func(context.Context, []Settlement) error
 	// OnLifecycle is called when a match starts or ends for players at this
 	// node. The engine calls it outside the steps of the match. It must not
-	// block and may be nil.
+	// block.
 	OnLifecycle func(LifecycleEvent)
 
 	// RefusesText reports whether players of a game must not see a text that a player
-	// wrote as an answer. It may be nil.
+	// wrote as an answer.
 	RefusesText func(game, text string) bool
-
-	// MaxUnsettled limits how many results may wait for the ledger before the
-	// engine refuses new matches. 0 means 100,000.
-	MaxUnsettled int64
 }
 
 const (
@@ -70,21 +65,6 @@ type engineBase struct {
 }
 
 func newEngineBase(config Config) *engineBase {
-	if config.MaxUnsettled == 0 {
-		config.MaxUnsettled = 100_000
-	}
-	if config.Bus == nil {
-		config.Bus = noBus{}
-	}
-	if config.OnArenaEnd == nil {
-		config.OnArenaEnd = func(*Arena, string) {}
-	}
-	if config.OnSettled == nil {
-		config.OnSettled = func(context.Context, []Settlement) error { return nil }
-	}
-	if config.OnLifecycle == nil {
-		config.OnLifecycle = func(LifecycleEvent) {}
-	}
 	return &engineBase{Config: config, metrics: newMetrics(config.Registry), instanceID: newID()}
 }
 

@@ -74,7 +74,10 @@ func (c *cluster) startNodeAhead(ahead time.Duration) *node {
 		Matches: n.store, Answers: n.store, Places: n.store, Index: n.store, Results: n.store, Wheel: wheel, Presence: new(Presence),
 		Now:      func() int64 { return now() + ahead.Milliseconds() },
 		OnResult: n.recordResult, OnArenaEnd: n.recordArenaEnd, Logger: slog.New(slog.DiscardHandler),
-		Node: name, Bus: busSender{c.bus, name},
+		OnSettled:   func(context.Context, []Settlement) error { return nil },
+		OnLifecycle: func(LifecycleEvent) {},
+		RefusesText: func(string, string) bool { return false },
+		Node:        name, Bus: busSender{c.bus, name},
 	})
 	c.bus.addNode(name, n.Handlers())
 	ctx, cancel := context.WithCancel(c.Context())

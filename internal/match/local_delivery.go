@@ -53,9 +53,7 @@ func (d *localDelivery) loadMatch(ctx context.Context, match string) (*localMatc
 func (d *localDelivery) read(ctx context.Context, local *localMatch, after int64, players ...string) (View, error) {
 	view, err := d.Matches.Read(ctx, local.query(after, players...))
 	local.noteRead(view)
-	if d.RefusesText != nil {
-		view.Counts = withoutRefused(view.Counts, func(text string) bool { return d.RefusesText(local.plan.Game, text) })
-	}
+	view.Counts = withoutRefused(view.Counts, func(text string) bool { return d.RefusesText(local.plan.Game, text) })
 	return view, err
 }
 

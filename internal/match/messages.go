@@ -14,11 +14,6 @@ type Bus interface {
 	Send(ctx context.Context, nodes []string, kind string, payload []byte)
 }
 
-// noBus is the bus of a single node.
-type noBus struct{}
-
-func (noBus) Send(context.Context, []string, string, []byte) {}
-
 // The kinds of messages that engines send each other.
 const (
 	kindStep      = "match.step"  // a step or an accepted answer: frames of a match, and the state after a step

@@ -15,6 +15,9 @@ const (
 	// sweepGraceMS is how long after its deadline a match is left to the nodes
 	// that have its players.
 	sweepGraceMS = 1000
+	// maxUnsettled limits how many results may wait for the ledger before the engine
+	// refuses new matches.
+	maxUnsettled = 100_000
 )
 
 // The rounds of recovery.
@@ -150,7 +153,7 @@ func (r *recovery) countUnsettled(ctx context.Context) error {
 		return err
 	}
 	r.metrics.unsettled.Set(float64(n))
-	r.overloaded.Store(n >= r.MaxUnsettled)
+	r.overloaded.Store(n >= maxUnsettled)
 	return nil
 }
 

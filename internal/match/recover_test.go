@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -185,7 +186,9 @@ func TestExpiredMatchIsRemoved(t *testing.T) {
 func TestOverloadByUnsettledResults(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
-		n.MaxUnsettled = 1
+		for i := range maxUnsettled - 1 {
+			c.store.pending[fmt.Sprint("other ", i)] = Result{}
+		}
 		plan := n.startDuel(c, 1)
 		if err := n.CheckOverload(); err != nil {
 			c.Error(err)
