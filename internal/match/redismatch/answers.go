@@ -38,7 +38,7 @@ func (as *Answers) ConfirmByReplica(hasReplicas func() bool, onUnconfirmed func(
 func (as *Answers) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
 	outcome, err := as.batcher.commit(ctx, &attempt)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
-		err = fmt.Errorf("redismatch: commit to %s: %w", attempt.Match, err)
+		err = wrap("commit to", attempt.Match, err)
 	}
 	return outcome, err
 }
@@ -203,13 +203,10 @@ func (as *Answers) Record(ctx context.Context, id, player string, question int) 
 		return match.Record{}, false, nil
 	}
 	if err != nil {
-		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
+		return match.Record{}, false, wrap("record of", id, err)
 	}
 	record, err := decodeRecord(raw)
-	if err != nil {
-		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
-	}
-	return record, true, nil
+	return record, err == nil, wrap("record of", id, err)
 }
 
 func answerField(question int, player string) string { return strconv.Itoa(question) + "|" + player }

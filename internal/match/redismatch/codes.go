@@ -3,7 +3,6 @@ package redismatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,25 +26,19 @@ func (c *Codes) ClaimCode(ctx context.Context, game, code, id string) (bool, err
 	if errors.Is(err, redis.Nil) {
 		return true, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("redismatch: claim code: %w", err)
-	}
-	return holder == id, nil
+	return holder == id, wrap("claim code", "", err)
 }
 
 // FindCode returns the match id of a code, or "", see arena.Codes.
 func (c *Codes) FindCode(ctx context.Context, game, code string) (id string, err error) {
 	id, err = c.client.Get(ctx, codeKey(game, code)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("redismatch: find code: %w", err)
+		return "", wrap("find code", "", err)
 	}
 	return id, nil
 }
 
 // RetireCode frees a code after retiredCodeTTL, see arena.Codes.
 func (c *Codes) RetireCode(ctx context.Context, game, code string) error {
-	if err := c.client.PExpire(ctx, codeKey(game, code), retiredCodeTTL).Err(); err != nil {
-		return fmt.Errorf("redismatch: retire code: %w", err)
-	}
-	return nil
+	return wrap("retire code", "", c.client.PExpire(ctx, codeKey(game, code), retiredCodeTTL).Err())
 }

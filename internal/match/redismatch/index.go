@@ -2,7 +2,6 @@ package redismatch
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -29,7 +28,7 @@ func (x *Index) ListDue(ctx context.Context, before int64) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: list due matches: %w", err)
+		return nil, wrap("list due matches", "", err)
 	}
 	var ids []string
 	for _, cmd := range cmds {
@@ -47,10 +46,7 @@ func (x *Index) RemoveIndexEntries(ctx context.Context, id string) error {
 		pipe.HDel(ctx, k.seq(), k.progressFields()...)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("redismatch: remove index of %s: %w", id, err)
-	}
-	return nil
+	return wrap("remove index of", id, err)
 }
 
 // RemoveOrphan removes a match that no node can read, see match.Index. The keys of
@@ -59,10 +55,7 @@ func (x *Index) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (b
 	k := newKeys(id)
 	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.resultKeys(anyMode)[1:]...)
 	removed, err := removeOrphanScript.Run(ctx, x.scripts, append(keyNames, k.playKeys(anyMode)...), id, dueBefore, tombstoneTTLMS).Bool()
-	if err != nil {
-		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)
-	}
-	return removed, nil
+	return removed, wrap("remove", id, err)
 }
 
 // ReadProgress returns the progress of matches, see match.Index. It sends one
@@ -82,7 +75,7 @@ func (x *Index) ReadProgress(ctx context.Context, matches []string) (map[string]
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: read progress: %w", err)
+		return nil, wrap("read progress", "", err)
 	}
 	progress := make(map[string]match.Progress, len(matches))
 	for key, cmd := range cmds {

@@ -2,7 +2,6 @@ package redismatch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
 
@@ -24,7 +23,7 @@ func (r *Results) OfferAgain(ctx context.Context) (offered int, err error) {
 		shared := partitionKeys(p)
 		ids, err := r.client.LRange(ctx, shared.settled(), 0, -1).Result()
 		if err != nil {
-			return offered, fmt.Errorf("redismatch: list kept results: %w", err)
+			return offered, wrap("list kept results", "", err)
 		}
 		for chunk := range slices.Chunk(ids, offersPerCall) {
 			keyNames, args := []string{shared.result()}, make([]any, len(chunk))
@@ -33,7 +32,7 @@ func (r *Results) OfferAgain(ctx context.Context) (offered int, err error) {
 			}
 			n, err := offerAgainScript.Run(ctx, r.client, keyNames, args...).Int()
 			if err != nil {
-				return offered, fmt.Errorf("redismatch: offer kept results again: %w", err)
+				return offered, wrap("offer kept results again", "", err)
 			}
 			offered += n
 		}

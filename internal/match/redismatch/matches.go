@@ -3,7 +3,6 @@ package redismatch
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/redis/go-redis/v9"
@@ -45,7 +44,7 @@ func (m *Matches) Create(ctx context.Context, created match.NewMatch) (bool, err
 	p, first := created.Plan, created.State
 	plan, err := json.Marshal(p)
 	if err != nil {
-		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
+		return false, wrap("create", p.ID, err)
 	}
 	var frame []byte
 	if created.Found != nil {
@@ -55,18 +54,12 @@ func (m *Matches) Create(ctx context.Context, created match.NewMatch) (bool, err
 	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, matchTTLMS, frame, created.Node}, createFields(p, first)...)
 	isCreated, err := createMatchScript.Run(ctx, m.scripts,
 		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
-	if err != nil {
-		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
-	}
-	return isCreated, nil
+	return isCreated, wrap("create", p.ID, err)
 }
 
 // Tombstone prevents a match from ever being created, see match.StateStore.
 func (m *Matches) Tombstone(ctx context.Context, id string) (exists bool, err error) {
 	k := newKeys(id)
 	exists, err = tombstoneScript.Run(ctx, m.scripts, []string{k.match(), k.tombstone()}, tombstoneTTLMS).Bool()
-	if err != nil {
-		return false, fmt.Errorf("redismatch: tombstone %s: %w", id, err)
-	}
-	return exists, nil
+	return exists, wrap("tombstone", id, err)
 }

@@ -31,7 +31,7 @@ func (p *Places) AddSeat(ctx context.Context, request arena.SeatRequest) (arena.
 	request.Seat.Team = "" // the script may choose the team, and stores it next to the seat
 	seat, err := json.Marshal(request.Seat)
 	if err != nil {
-		return arena.PlaceReply{}, fmt.Errorf("redismatch: add seat in %s: %w", request.Match, err)
+		return arena.PlaceReply{}, wrap("add seat in", request.Match, err)
 	}
 	args := []any{request.Match, request.Seat.Player, seat, team, request.MaxSeats, boolArg(request.AllowLate)}
 	for _, t := range request.Teams {
@@ -63,7 +63,7 @@ func (p *Places) SetExtra(ctx context.Context, id, player string, percent int64)
 func (p *Places) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {
 	values, err := script.Run(ctx, p.scripts, names, args...).Slice()
 	if err != nil {
-		return arena.PlaceReply{}, fmt.Errorf("redismatch: change place in %s: %w", args[0], err)
+		return arena.PlaceReply{}, wrap("change place in", fmt.Sprint(args[0]), err)
 	}
 	reply := redisx.Reply(values)
 	return arena.PlaceReply{
@@ -79,10 +79,7 @@ func (p *Places) LockLobby(ctx context.Context, id string) error {
 	if errors.Is(err, redis.Nil) {
 		return match.ErrNotFound
 	}
-	if err != nil {
-		return fmt.Errorf("redismatch: lock %s: %w", id, err)
-	}
-	return nil
+	return wrap("lock", id, err)
 }
 
 // Members returns the places of people in an arena. A player who left a running match has
@@ -96,7 +93,7 @@ func (p *Places) Members(ctx context.Context, id string, people ...string) (map[
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: members of %s: %w", id, err)
+		return nil, wrap("members of", id, err)
 	}
 	seats, roles, left := redisx.Reply(seatsReply.Val()), redisx.Reply(rolesReply.Val()), redisx.Reply(leftReply.Val())
 	members := make(map[string]match.Member, len(people))
@@ -106,7 +103,7 @@ func (p *Places) Members(ctx context.Context, id string, people ...string) (map[
 		} else if seats.Text(i) != "" && left.Text(i) == "" {
 			seat, err := decodeSeat(seats.Text(i))
 			if err != nil {
-				return nil, fmt.Errorf("redismatch: members of %s: %w", id, asUnreadable(err))
+				return nil, wrap("members of", id, asUnreadable(err))
 			}
 			members[player] = match.Member{Seat: seat, Role: match.PlayerRole}
 		}
@@ -178,7 +175,7 @@ func (p *Places) Nodes(ctx context.Context, matches ...string) (map[string][]str
 	for i, id := range matches {
 		names, err := cmds[i].Result()
 		if err != nil && !errors.Is(err, redis.Nil) { // a match may have expired
-			return nil, fmt.Errorf("redismatch: nodes of matches: %w", err)
+			return nil, wrap("nodes of matches", "", err)
 		}
 		nodes[id] = splitNodes(names)
 	}
@@ -189,8 +186,5 @@ func (p *Places) Nodes(ctx context.Context, matches ...string) (map[string][]str
 // later time (cluster time, ms), see match.PlaceStore.
 func (p *Places) PostponeHostDeadline(ctx context.Context, id string, dueAt int64) error {
 	k := newKeys(id)
-	if err := postponeHostDeadlineScript.Run(ctx, p.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
-		return fmt.Errorf("redismatch: postpone host deadline of %s: %w", id, err)
-	}
-	return nil
+	return wrap("postpone host deadline of", id, postponeHostDeadlineScript.Run(ctx, p.scripts, []string{k.match(), k.due()}, id, dueAt).Err())
 }

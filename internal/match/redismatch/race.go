@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,7 +35,7 @@ var errRaceContended = errors.New("the watched keys kept changing")
 func (as *Answers) CommitIfFirst(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
 	racer, err := as.newRace(attempt)
 	if err != nil {
-		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
+		return match.Outcome{}, wrap("race for", attempt.Match, err)
 	}
 	outcome, err := racer.run(ctx)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
@@ -45,7 +44,7 @@ func (as *Answers) CommitIfFirst(ctx context.Context, attempt match.Attempt) (ma
 		outcome, err = racer.run(retry)
 	}
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
-		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
+		return match.Outcome{}, wrap("race for", attempt.Match, err)
 	}
 	return outcome, err
 }

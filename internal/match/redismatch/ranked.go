@@ -2,7 +2,6 @@ package redismatch
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -20,7 +19,7 @@ func (m *Matches) RankedPlayers(ctx context.Context, id string, from, limit int)
 	k := newKeys(id)
 	players, err := m.client.ZRevRange(ctx, k.rank(), int64(from), int64(from+limit-1)).Result()
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, err)
+		return nil, wrap("ranked players of", id, err)
 	}
 	if len(players) == 0 {
 		return nil, nil
@@ -32,13 +31,13 @@ func (m *Matches) RankedPlayers(ctx context.Context, id string, from, limit int)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, err)
+		return nil, wrap("ranked players of", id, err)
 	}
 	seats, totals, lefts := redisx.Reply(seatsReply.Val()), redisx.Reply(totalsReply.Val()), redisx.Reply(leftReply.Val())
 	page := make([]match.RankedPlayer, len(players))
 	for i := range players {
 		if page[i].Seat, err = decodeSeat(seats.Text(i)); err != nil {
-			return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, asUnreadable(err))
+			return nil, wrap("ranked players of", id, asUnreadable(err))
 		}
 		page[i].Totals = decodeTotals(totals.Text(i), lefts.Text(i))
 	}

@@ -22,7 +22,7 @@ var errTooManyPlayers = fmt.Errorf("at most %d players are possible in one read"
 // players.
 func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, error) {
 	if len(query.Players) > maxPlayersPerRead {
-		return match.View{}, fmt.Errorf("redismatch: read %s: %w", query.Match, errTooManyPlayers)
+		return match.View{}, wrap("read", query.Match, errTooManyPlayers)
 	}
 	full, short := 0, 0
 	if query.WantListed {
@@ -40,13 +40,13 @@ func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, 
 	case errors.Is(err, redis.Nil):
 		return match.View{}, match.ErrNotFound
 	case err != nil:
-		return match.View{}, fmt.Errorf("redismatch: read %s: %w", query.Match, err)
+		return match.View{}, wrap("read", query.Match, err)
 	case len(reply) == 0:
 		return match.View{}, match.ErrAbandoned
 	}
 	view, err := decodeView(reply, query)
 	if err != nil {
-		return match.View{}, fmt.Errorf("redismatch: read %s: %w", query.Match, asUnreadable(err))
+		return match.View{}, wrap("read", query.Match, asUnreadable(err))
 	}
 	if view.Plan != nil {
 		m.questions.share(view.Plan.Questions)
@@ -71,7 +71,7 @@ func (m *Matches) readRestOfLog(ctx context.Context, query match.ReadQuery, view
 		count := max(pageBytes*int64(len(view.Frames))/int64(max(size, 1)), 1)
 		page, err := m.client.LRange(ctx, key, firstIndex, min(firstIndex+count, view.Seq)-1).Result()
 		if err != nil {
-			return fmt.Errorf("redismatch: read %s: %w", query.Match, err)
+			return wrap("read", query.Match, err)
 		}
 		if len(page) == 0 { // the log has expired in between
 			view.Frames = nil

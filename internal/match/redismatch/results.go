@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -24,10 +23,7 @@ type Results struct {
 // IsPending reports whether the result of a match waits for the ledger.
 func (r *Results) IsPending(ctx context.Context, id string) (bool, error) {
 	pending, err := r.client.HExists(ctx, newKeys(id).result(), id).Result()
-	if err != nil {
-		return false, fmt.Errorf("redismatch: check pending result of %s: %w", id, err)
-	}
-	return pending, nil
+	return pending, wrap("check pending result of", id, err)
 }
 
 // CountUnsettled counts the results that wait for the ledger, in all partitions.
@@ -101,7 +97,7 @@ func (r *Results) countPending(ctx context.Context) ([]int64, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: count pending results: %w", err)
+		return nil, wrap("count pending results", "", err)
 	}
 	counts := make([]int64, Partitions)
 	for i, cmd := range cmds {
@@ -115,7 +111,7 @@ func (r *Results) countPending(ctx context.Context) ([]int64, error) {
 func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
 	raw, _, err := r.client.HScan(ctx, partitionKeys(p).result(), 0, "", int64(limit)).Result()
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: results: %w", err)
+		return nil, wrap("results", "", err)
 	}
 	results := make([]match.Result, 0, len(raw)/2)
 	for pair := range slices.Chunk(raw, 2) {
@@ -148,7 +144,7 @@ func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error
 			err := markSettledScript.Run(ctx, r.scripts, keyNames,
 				result.Match, matchTTLMS, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings, keptTTLMS, maxKept).Err()
 			if err != nil {
-				return fmt.Errorf("redismatch: mark %s settled: %w", result.Match, err)
+				return wrap("mark settled", result.Match, err)
 			}
 			return nil
 		})

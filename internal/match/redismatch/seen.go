@@ -2,7 +2,6 @@ package redismatch
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -33,7 +32,7 @@ func (q *Seen) SeenQuestions(ctx context.Context, game string, players []string)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: read seen questions: %w", err)
+		return nil, wrap("read seen questions", "", err)
 	}
 	texts := make([]string, len(cmds))
 	for i, cmd := range cmds {
@@ -67,10 +66,7 @@ func (q *Seen) AddSeen(ctx context.Context, game string, players, questions []st
 			err = q.shorten(ctx, seenKey(game, players[i]))
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("redismatch: add seen questions: %w", err)
-	}
-	return nil
+	return wrap("add seen questions", "", err)
 }
 
 // shorten removes the oldest ids of a text. Ids that are added at the same time may be lost.
@@ -84,8 +80,5 @@ func (q *Seen) shorten(ctx context.Context, key string) error {
 
 // ForgetSeen deletes the questions that a player has seen.
 func (q *Seen) ForgetSeen(ctx context.Context, game, player string) error {
-	if err := q.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
-		return fmt.Errorf("redismatch: forget seen questions: %w", err)
-	}
-	return nil
+	return wrap("forget seen questions", "", q.client.Del(ctx, seenKey(game, player)).Err())
 }

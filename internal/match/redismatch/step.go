@@ -3,7 +3,6 @@ package redismatch
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -20,11 +19,11 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	keyNames, endAt := stepKeys(step)
 	args, err := stepArgs(step, endAt)
 	if err != nil {
-		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
+		return match.StepResult{}, wrap("step of", step.Match, err)
 	}
 	reply, err := applyStepScript.Run(ctx, m.scripterForSize(step.Large), keyNames, args...).Text()
 	if err != nil {
-		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
+		return match.StepResult{}, wrap("step of", step.Match, err)
 	}
 	switch reply {
 	case "gone":

@@ -1,6 +1,10 @@
 package redismatch
 
-import "github.com/redis/go-redis/v9"
+import (
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
 
 // Store is everything about matches that is in Redis, by what it stores. Its parts are
 // safe for concurrent use. Every write is idempotent, because the client library
@@ -25,4 +29,16 @@ func New(client redis.UniversalClient, scripts redis.Scripter) *Store {
 		Matches: matches, Answers: newAnswers(c), Places: &Places{c}, Index: &Index{c}, Results: &Results{c, matches},
 		Unsaved: &Unsaved{c}, Codes: &Codes{client}, Seen: &Seen{client},
 	}
+}
+
+// wrap names the operation that has failed, and its match; "" for several. It returns nil if
+// err is nil.
+func wrap(operation, match string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if match != "" {
+		operation += " " + match
+	}
+	return fmt.Errorf("redismatch: %s: %w", operation, err)
 }

@@ -2,7 +2,6 @@ package redismatch
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ func (u *Unsaved) ClaimAnswers(ctx context.Context, now, until int64, limit int)
 		return nil
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("redismatch: count matches with answers: %w", err)
+		return nil, 0, wrap("count matches with answers", "", err)
 	}
 	first := rand.IntN(Partitions) //nolint:gosec // any will do
 	for i := range Partitions {
@@ -38,7 +37,7 @@ func (u *Unsaved) ClaimAnswers(ctx context.Context, now, until int64, limit int)
 		}
 		claimed, err := claimAnswersScript.Run(ctx, u.client, []string{partitionKeys(p).unsaved()}, now, until, limit-len(ids)).StringSlice()
 		if err != nil {
-			return nil, 0, fmt.Errorf("redismatch: claim answers: %w", err)
+			return nil, 0, wrap("claim answers", "", err)
 		}
 		ids = append(ids, claimed...)
 	}
@@ -53,10 +52,7 @@ func (u *Unsaved) PostponeAnswers(ctx context.Context, ids []string, until int64
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("redismatch: postpone answers of %d matches: %w", len(ids), err)
-	}
-	return nil
+	return wrap("postpone answers", "", err)
 }
 
 // ReleaseAnswers lets a match expire whose answers need not wait any more, see
@@ -70,10 +66,7 @@ func (u *Unsaved) ReleaseAnswers(ctx context.Context, id string) error {
 		pipe.ZRem(ctx, k.unsaved(), id)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("redismatch: release answers of %s: %w", id, err)
-	}
-	return nil
+	return wrap("release answers of", id, err)
 }
 
 // totalsPerScan is about how many fields one command of AllTotals reads.
@@ -95,7 +88,7 @@ func (u *Unsaved) AllTotals(ctx context.Context, id string) (map[string]match.To
 		}
 	}
 	if err := fields.Err(); err != nil {
-		return nil, fmt.Errorf("redismatch: totals of %s: %w", id, err)
+		return nil, wrap("totals of", id, err)
 	}
 	totals := make(map[string]match.Totals, len(sums))
 	for player, text := range sums {
@@ -125,7 +118,7 @@ func (u *Unsaved) RecordsOf(ctx context.Context, id string, players []string, qu
 		n := min(len(fields), recordsPerCommand)
 		page, err := u.client.HMGet(ctx, key, fields[:n]...).Result()
 		if err != nil {
-			return nil, 0, fmt.Errorf("redismatch: answers of %s: %w", id, err)
+			return nil, 0, wrap("answers of", id, err)
 		}
 		fields = fields[n:]
 		for _, value := range page {
