@@ -39,7 +39,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	if !playedEveryMode(report) {
 		t.Errorf("not every mode was played in %v", c.For)
 	}
-	if report.Compared == 0 || report.Summary.Pushes == 0 || report.Counts["answer accepted"] == 0 {
+	if report.Summary.Compared == 0 || report.Summary.Pushes == 0 || report.Counts["answer accepted"] == 0 {
 		t.Error("nothing was checked")
 	}
 }

@@ -16,13 +16,10 @@ func MustDo(err error) {
 	}
 }
 
-// Fail ends the run with an error; see MustDo.
-func Fail(format string, args ...any) { MustDo(fmt.Errorf(format, args...)) }
-
 // FailIf ends the run with an error, if something is wrong; see MustDo.
 func FailIf(isWrong bool, format string, args ...any) {
 	if isWrong {
-		Fail(format, args...)
+		MustDo(fmt.Errorf(format, args...))
 	}
 }
 

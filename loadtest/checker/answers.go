@@ -40,11 +40,11 @@ func (v *View) sentAnswer(a protocol.Answer) *answer {
 func (v *View) Accepted(a protocol.Answer, data json.RawMessage) (known bool, err error) {
 	defer testenv.Recover(&err)
 	sent, given, reply := v.sentAnswer(a), encodeGiven(a), decode[protocol.Answered](data)
-	breachIf(sent == nil, "the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
-	breachIf(reply.Question != *a.Question || *a.Question < 0, "the answer to question %d of %s got %s", *a.Question, a.Match, data)
+	BreachIf(sent == nil, "the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
+	BreachIf(reply.Question != *a.Question || *a.Question < 0, "the answer to question %d of %s got %s", *a.Question, a.Match, data)
 	if sent.accepted != nil {
-		breachIf(!bytes.Equal(sent.accepted, given), "question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, given, data)
-		breachIf(!bytes.Equal(sent.replyData, data), "question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
+		BreachIf(!bytes.Equal(sent.accepted, given), "question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, given, data)
+		BreachIf(!bytes.Equal(sent.replyData, data), "question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
 		return true, nil
 	}
 	sent.accepted, sent.replyData, sent.reply, sent.isEarly = given, data, reply, *a.Question >= v.asked

@@ -35,6 +35,8 @@ type Summary struct {
 	Pushes  int            // numbered pushes; each counts once per match
 	Unsure  int            // matches with an answer whose verdict is unknown
 	LateMS  []int64        // of all questions: by how many ms each opened too late
+
+	Compared int // players whose stored sums CheckStored has compared
 }
 
 func (c *Checker) match(id string) *match {
@@ -90,6 +92,13 @@ func (v *Violations) Add(format string, args ...any) {
 	}
 }
 
+// AddIf records a violation, if there is one.
+func (v *Violations) AddIf(isWrong bool, format string, args ...any) {
+	if isWrong {
+		v.Add(format, args...)
+	}
+}
+
 // All returns the first violations, each once, and the number of all violations.
 func (v *Violations) All() (listed []string, count int) {
 	v.mu.Lock()
@@ -100,12 +109,12 @@ func (v *Violations) All() (listed []string, count int) {
 // decode decodes what a server sent. It fails by testenv.Must.
 func decode[T any](data json.RawMessage) (v T) {
 	err := json.Unmarshal(data, &v)
-	breachIf(err != nil, "%v: %s", err, data)
+	BreachIf(err != nil, "%v: %s", err, data)
 	return v
 }
 
-// breachIf fails by testenv.Must if the server broke the contract.
-func breachIf(isBroken bool, format string, args ...any) {
+// BreachIf fails by testenv.Must if the server broke the contract.
+func BreachIf(isBroken bool, format string, args ...any) {
 	if isBroken {
 		testenv.MustDo(ContractError(format, args...))
 	}

@@ -96,14 +96,14 @@ func (v *View) takeNumbered(f Frame, at int64) {
 	if f.Seq == 1 && !v.IsPlaying() {
 		v.start(f.Match)
 	}
-	breachIf(!v.IsPlaying() || f.Match != v.match.id || f.Seq != v.seq+1, "push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
+	BreachIf(!v.IsPlaying() || f.Match != v.match.id || f.Seq != v.seq+1, "push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
 	v.seq = f.Seq
 	testenv.MustDo(v.match.push(f))
 	switch f.Type {
 	case protocol.TypeQuestion:
 		v.asked++
 		q, _ := v.Question()
-		breachIf(at != 0 && at < q.OpensAt-maxClockSkewMS, "%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
+		BreachIf(at != 0 && at < q.OpensAt-maxClockSkewMS, "%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
 	case protocol.TypeQuestionClosed:
 		_, closed := v.Question()
 		v.isOut = v.isOut || closed != nil && slices.ContainsFunc(closed.Results, func(r protocol.QuestionResult) bool { return r.Player == v.player && r.Out })
@@ -137,7 +137,7 @@ func (v *View) takeOwn(f Frame) {
 		return
 	}
 	q, _ := v.Asked(own.Question)
-	breachIf(q.Of == 0, "question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
+	BreachIf(q.Of == 0, "question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
 	v.part.own[own.Question] = own
 	v.isOut = v.isOut || own.Out
 }
@@ -145,7 +145,7 @@ func (v *View) takeOwn(f Frame) {
 // takeSettled checks that the final rating comes exactly if the match is rated.
 func (v *View) takeSettled(f Frame) {
 	s := decode[protocol.Settled](f.Data)
-	breachIf(v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated, "match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
+	BreachIf(v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated, "match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
 }
 
 // takeState compares the player's answer in a match.state with the reply to it. The state
@@ -158,9 +158,9 @@ func (v *View) takeState(s protocol.MatchState) {
 		return
 	}
 	sent := v.part.answers[s.Question.Question]
-	breachIf(sent == nil && s.YourAnswer != nil, "question %d of %s was not answered, and the state has %+v", s.Question.Question, v.match.id, s.YourAnswer)
+	BreachIf(sent == nil && s.YourAnswer != nil, "question %d of %s was not answered, and the state has %+v", s.Question.Question, v.match.id, s.YourAnswer)
 	if sent.isAccepted() && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)) {
-		breachIf(true, "question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
+		BreachIf(true, "question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
 	}
 }
 
@@ -171,8 +171,8 @@ func (v *View) takeOwnDeadline(own protocol.OwnDeadline) {
 		return
 	}
 	m := v.match
-	breachIf(v.part == nil, "a client that does not play %s is told %+v", m.id, own)
-	breachIf(!slices.Contains([]int64{25, 50, 100}, own.Extra) || v.part.extra != 0 && v.part.extra != own.Extra,
+	BreachIf(v.part == nil, "a client that does not play %s is told %+v", m.id, own)
+	BreachIf(!slices.Contains([]int64{25, 50, 100}, own.Extra) || v.part.extra != 0 && v.part.extra != own.Extra,
 		"a player of %s with %d%% extra time is told %+v", m.id, v.part.extra, own)
 	v.part.extra = own.Extra
 	m.mu.Lock()
@@ -183,7 +183,7 @@ func (v *View) takeOwnDeadline(own protocol.OwnDeadline) {
 		return
 	}
 	closesAt := own.ClosesAt - r.limitMS()*own.Extra/100
-	breachIf(closesAt < r.asked.ClosesAt || closesAt > r.closesAt, "question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
+	BreachIf(closesAt < r.asked.ClosesAt || closesAt > r.closesAt, "question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
 }
 
 // LastClosesAt is when a question of the match closes at the latest: for the player with the

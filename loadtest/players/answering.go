@@ -82,9 +82,7 @@ func (r *matchRun) sendAttempt(a attempt) {
 // different answer after others. The server must not accept the latter.
 func (r *matchRun) handleAnswered(h received) {
 	a, ok := h.request.data.(attempt)
-	if !ok {
-		refusedWrongly(h)
-	}
+	breachByReplyIf(!ok, h)
 	if isKnown := testenv.Must(r.view.Accepted(a.Answer, h.Data)); isKnown {
 		r.group.Stats.Count("answer repeated", 1)
 		return
@@ -107,17 +105,12 @@ func (r *matchRun) handleAnswered(h received) {
 // server asks for it and the question is still open.
 func (r *matchRun) handleAnswerRefusal(h received, e protocol.Error, after time.Duration) {
 	a, ok := h.request.data.(attempt)
-	if !ok || r.group.Strict && (e.Code != protocol.CodeQuestionClosed || r.view.Mode() == "duel") {
-		refusedWrongly(h)
-	}
-	switch {
-	case !a.isBlind:
-		testenv.MustDo(r.view.Refused(a.Answer, e, h.request.attempts))
-	case e.Code == protocol.CodeInternal: // any other refusal is right
-		refusedWrongly(h)
-	default:
+	breachByReplyIf(!ok || r.group.Strict && (e.Code != protocol.CodeQuestionClosed || r.view.Mode() == "duel"), h)
+	if a.isBlind { // any other refusal is right
+		breachByReplyIf(e.Code == protocol.CodeInternal, h)
 		return
 	}
+	testenv.MustDo(r.view.Refused(a.Answer, e, h.request.attempts))
 	q, closed := r.view.Question()
 	if (isForNow(e) || IsLockedOut(e)) && !a.isSecond && r.view.IsPlaying() && closed == nil && *a.Question == q.Question {
 		r.answer, r.answerAt = &a, time.Now().Add(after)

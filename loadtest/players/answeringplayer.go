@@ -10,6 +10,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
 )
 
 // AnsweringPlayer is a player who answers every question in the same way. It shares the
@@ -64,9 +65,8 @@ func (p *AnsweringPlayer) handle(frame []byte) (isOver bool) {
 	}
 	envelope, _, _ := bytes.Cut(frame, []byte(`,"data":`))
 	if seq, ok := ParseNumber(TextAfter(envelope, `"seq":`)); ok {
-		if p.lastSeq++; seq != p.lastSeq {
-			breach("push %d came where %d was due: %s", seq, p.lastSeq, frame)
-		}
+		p.lastSeq++
+		checker.BreachIf(seq != p.lastSeq, "push %d came where %d was due: %s", seq, p.lastSeq, frame)
 	}
 	switch {
 	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
@@ -81,9 +81,7 @@ func (p *AnsweringPlayer) handle(frame []byte) (isOver bool) {
 func (p *AnsweringPlayer) answer(frame []byte) {
 	match, _, ok := bytes.Cut(TextAfter(frame, `"match":"`), []byte(`"`))
 	question, isNumber := ParseNumber(TextAfter(frame, `"data":{"question":`))
-	if !ok || !isNumber {
-		testenv.Fail("the question has no match or number: %s", frame)
-	}
+	testenv.FailIf(!ok || !isNumber, "the question has no match or number: %s", frame)
 	p.data = append(append(append(p.data[:0], `{"match":"`...), match...), `","question":`...)
 	p.data = append(append(append(strconv.AppendInt(p.data, question, 10), `,"value":`...), p.AnswerJSON...), '}')
 	if delay := p.MaxDelay.Load(); delay > 0 {
@@ -98,9 +96,7 @@ func (p *AnsweringPlayer) answer(frame []byte) {
 func (p *AnsweringPlayer) handleReply(frame []byte) {
 	receivedAt := time.Now()
 	id, ok := ParseNumber(TextAfter(frame, `{"re":`))
-	if !ok {
-		testenv.Fail("the reply has no request id: %s", frame)
-	}
+	testenv.FailIf(!ok, "the reply has no request id: %s", frame)
 	sentAt, isAnswer := p.sentAt[id]
 	delete(p.sentAt, id)
 	if bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
@@ -111,7 +107,7 @@ func (p *AnsweringPlayer) handleReply(frame []byte) {
 			time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, minRetryDelay))
 			p.joinDuel()
 		case !isAnswer || !p.IsBuzzer || f.Data.Code != protocol.CodeQuestionClosed:
-			testenv.Fail("refused: %s", frame)
+			testenv.FailIf(true, "refused: %s", frame)
 		}
 	}
 	if isAnswer {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
 
 // enterAgain requests the entry again if the ticket may have ended with the old connection.
@@ -53,7 +54,7 @@ func (r *matchRun) handleRefusal(h received) {
 	case r.hasMatch: // the match started without this request
 	case h.request.kind == protocol.TypeArenaExtend && !r.group.Strict: // the arena starts without it
 	case r.group.Strict && (h.request.kind != protocol.TypeDuelJoin || e.Code != protocol.CodeUnavailable):
-		refusedWrongly(h)
+		breachByReplyIf(true, h)
 	case isForNow(e):
 		r.since = time.Now() // the server has answered
 		if r.mustLeave() && h.request.kind == r.kind {
@@ -66,12 +67,14 @@ func (r *matchRun) handleRefusal(h received) {
 	case h.request.kind == r.kind:
 		r.handleEntryRefusal(h, e, after)
 	default:
-		refusedWrongly(h)
+		breachByReplyIf(true, h)
 	}
 }
 
-// refusedWrongly ends a match after a reply that the contract does not allow.
-func refusedWrongly(h received) { breach("%s was answered with %s", h.request.kind, h.Raw) }
+// breachByReplyIf ends a match after a reply that the contract does not allow.
+func breachByReplyIf(isBroken bool, h received) {
+	checker.BreachIf(isBroken, "%s was answered with %s", h.request.kind, h.Raw)
+}
 
 // isForNow reports whether the server asks the client to try again later.
 func isForNow(e protocol.Error) bool {
@@ -94,19 +97,15 @@ func (r *matchRun) handleEntryRefusal(h received, e protocol.Error, after time.D
 		if r.playingSince.IsZero() {
 			r.playingSince = time.Now()
 		}
-		if time.Since(r.playingSince) > freeTimeout {
-			refusedWrongly(h)
-		}
+		breachByReplyIf(time.Since(r.playingSince) > freeTimeout, h)
 		if r.playingTries++; r.playingTries%10 == 0 { // a new connection reveals any other match
 			r.dropConnection()
 		}
 		r.retry, r.retryAt = h.request, time.Now().Add(after)
 	case protocol.CodeArenaStarted, protocol.CodeArenaFull, protocol.CodeArenaLocked, protocol.CodeNotFound:
-		if r.hasEntered || r.seat == nil {
-			refusedWrongly(h)
-		}
+		breachByReplyIf(r.hasEntered || r.seat == nil, h)
 		r.isRefused = true
 	default:
-		refusedWrongly(h)
+		breachByReplyIf(true, h)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
 )
 
 // matchRun is the way of one member through one match, from the request to enter to the
@@ -184,7 +185,7 @@ func (r *matchRun) receive(h received) {
 	case protocol.TypeSettled:
 		r.recordSettled(h)
 	default:
-		breach("nobody asked for %s", h.Raw)
+		checker.BreachIf(true, "nobody asked for %s", h.Raw)
 	}
 }
 
@@ -248,8 +249,8 @@ func (r *matchRun) checkSilence() {
 	silence := time.Since(r.since)
 	switch {
 	case r.hasMatch && r.view.IsPlaying() && silence > r.group.SilenceTimeout:
-		breach("%s has not continued for %v after %s", r.view.Match(), silence, r.view.Newest())
+		checker.BreachIf(true, "%s has not continued for %v after %s", r.view.Match(), silence, r.view.Newest())
 	case !r.hasMatch && r.kind == protocol.TypeArenaJoin && silence > max(startTimeout, r.group.SilenceTimeout):
-		breach("an arena has not started for %v: %+v", silence, r.data)
+		checker.BreachIf(true, "an arena has not started for %v: %+v", silence, r.data)
 	}
 }

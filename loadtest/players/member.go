@@ -162,13 +162,8 @@ func (p *member) disconnect() {
 
 // checkConnection fails if a strict member has lost a connection.
 func (p *member) checkConnection() {
-	switch {
-	case !p.group.Strict:
-	case p.refusal != nil:
-		breach("connect: %w", p.refusal)
-	case p.hasLost:
-		breach("the connection was closed, or a reply was missing for %v", p.group.ReplyTimeout)
-	}
+	checker.BreachIf(p.group.Strict && p.refusal != nil, "connect: %w", p.refusal)
+	checker.BreachIf(p.group.Strict && p.hasLost, "the connection was closed, or a reply was missing for %v", p.group.ReplyTimeout)
 }
 
 // received is a frame that next returns.
@@ -176,9 +171,6 @@ type received struct {
 	checker.Frame
 	request *request // that the frame answers; nil: it is a push
 }
-
-// breach ends a match, because the server broke the contract.
-func breach(format string, args ...any) { testenv.MustDo(checker.ContractError(format, args...)) }
 
 // decode decodes the data of a frame.
 func decode[T any](h received) (v T) {
@@ -206,9 +198,7 @@ func (p *member) handleFrame(f checker.Frame) received {
 // requests the beginning of a match that the arena has already started.
 func (p *member) matchReply(h received) received {
 	i := slices.IndexFunc(p.unanswered, func(q *request) bool { return q.id == *h.Re })
-	if i < 0 {
-		breach("this answers nothing that was asked: %s", h.Raw)
-	}
+	checker.BreachIf(i < 0, "this answers nothing that was asked: %s", h.Raw)
 	h.request = p.unanswered[i]
 	p.unanswered = slices.Delete(p.unanswered, i, i+1)
 	switch {
@@ -231,16 +221,13 @@ func (p *member) handleState(h received) received {
 	match, seq := p.view.Position()
 	if h.Type == protocol.TypeError {
 		e := decode[protocol.Error](h)
-		if e.Code != protocol.CodeUnavailable && e.Code != protocol.CodeOverloaded {
-			breach("%s could not be resumed after %d: %s", p.stateOf, seq, h.Raw)
-		}
+		isForNow := e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded
+		checker.BreachIf(!isForNow, "%s could not be resumed after %d: %s", p.stateOf, seq, h.Raw)
 		p.leaveAt = time.Now().Add(time.Duration(e.RetryAfterMS) * time.Millisecond)
 		return received{}
 	}
 	s := decode[protocol.MatchState](h)
-	if s.Seq < seq {
-		breach("%s stands at %d, and %d was seen: %s", match, s.Seq, seq, h.Raw)
-	}
+	checker.BreachIf(s.Seq < seq, "%s stands at %d, and %d was seen: %s", match, s.Seq, seq, h.Raw)
 	p.stateOf = ""
 	p.group.Stats.Count("match resumed", 1)
 	p.group.Stats.Count("pushes missed", s.Seq-seq)

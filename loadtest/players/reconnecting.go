@@ -3,7 +3,6 @@ package players
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,9 +43,7 @@ func (p *member) connect(ctx context.Context) received {
 			return received{Frame: checker.Frame{Type: protocol.TypeWelcome, ReceivedAt: p.lastFrameAt}}
 		}
 		p.waitToReconnect(ctx, err)
-		if time.Now().After(giveUpAt) {
-			testenv.MustDo(fmt.Errorf("players: no server for %s: %w", p.group.ConnectTimeout, err))
-		}
+		testenv.FailIf(time.Now().After(giveUpAt), "players: no server for %s: %w", p.group.ConnectTimeout, err)
 	}
 }
 
@@ -75,9 +72,7 @@ func (p *member) dial(ctx context.Context) (*Player, error) {
 // fails if the client must not reconnect.
 func (p *member) waitToReconnect(ctx context.Context, lost error) {
 	after, ok := ReconnectAfter(lost)
-	if !ok {
-		breach("the connection was closed for good: %w", lost)
-	}
+	checker.BreachIf(!ok, "the connection was closed for good: %w", lost)
 	testenv.MustDo(testenv.Pause(ctx, after))
 }
 
@@ -88,7 +83,8 @@ const helloID = 1
 // that the welcome names. It sends all unanswered requests again.
 func (p *member) startConnection(player *Player) {
 	p.dropConnection() // the replaced one
-	p.connection, p.clockLeadMS = newFrameReader(player), player.ClockLeadMS
+	p.connection, p.clockLeadMS = &frameReader{Player: player, frames: make(chan checker.Frame, 64)}, player.ClockLeadMS
+	go p.connection.read() // the method close waits for it
 	p.lastFrameAt, p.leaveAt = time.Now(), time.Time{}
 	p.stateOf, _ = p.view.Position()
 	p.unanswered = slices.DeleteFunc(p.unanswered, func(q *request) bool {
@@ -159,12 +155,6 @@ type frameReader struct {
 	*Player
 	frames chan checker.Frame // closed when the connection has ended
 	err    error              // why the connection ended; valid once frames is closed
-}
-
-func newFrameReader(player *Player) *frameReader {
-	l := &frameReader{Player: player, frames: make(chan checker.Frame, 64)}
-	go l.read() // close waits for it
-	return l
 }
 
 func (l *frameReader) read() {

@@ -60,9 +60,8 @@ func (s *service) readBoards() {
 			continue
 		}
 		s.Stats.Add(Board, time.Since(askedAt))
-		if !slices.IsSortedFunc(page.Entries, func(a, b struct{ Rank int }) int { return a.Rank - b.Rank }) {
-			s.Checker.Violations.Add("%s has the ranks %v", url, page.Entries)
-		}
+		isSorted := slices.IsSortedFunc(page.Entries, func(a, b struct{ Rank int }) int { return a.Rank - b.Rank })
+		s.Checker.Violations.AddIf(!isSorted, "%s has the ranks %v", url, page.Entries)
 	}
 }
 
@@ -153,9 +152,8 @@ func (s *service) postBehaviours(token string, first, n int) error {
 		Client: s.http, Method: http.MethodPost, URL: s.Servers()[0] + "/v1/games/demo/behaviours", Token: token, Body: map[string]any{"behaviours": items},
 	}
 	if err := post.Do(s.life, &answer); err != nil {
-		if _, refused := errors.AsType[Response](err); !refused && s.life.Err() == nil {
-			s.Checker.Violations.Add("it is unknown whether %d behaviours were accepted: %v", n, err)
-		}
+		_, isRefused := errors.AsType[Response](err)
+		s.Checker.Violations.AddIf(!isRefused && s.life.Err() == nil, "it is unknown whether %d behaviours were accepted: %v", n, err)
 		return err
 	}
 	s.Stats.Add(Behaviour, time.Since(sentAt))
@@ -164,9 +162,7 @@ func (s *service) postBehaviours(token string, first, n int) error {
 		counted += dropped
 		s.Stats.Count("behaviour dropped "+reason, dropped)
 	}
-	if counted != int64(n) {
-		s.Checker.Violations.Add("%d behaviours were posted, and answered with %+v", n, answer)
-	}
+	s.Checker.Violations.AddIf(counted != int64(n), "%d behaviours were posted, and answered with %+v", n, answer)
 	s.Posted.Add(counted)
 	return nil
 }

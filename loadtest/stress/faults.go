@@ -159,11 +159,9 @@ func (r *run) replacements(next string) (all []event) {
 func (r *run) checkReadable(ctx context.Context) {
 	for i, n := range r.All {
 		m, err := n.Metrics(ctx)
-		if err != nil {
-			r.checker.Violations.Add("%s: no metrics: %v", nodeName(i), err)
-		} else if failures := m.Sum("laststand_match_decode_failures_total"); failures > 0 {
-			r.checker.Violations.Add("%s could not read a match %v times", nodeName(i), failures)
-		}
+		r.checker.Violations.AddIf(err != nil, "%s: no metrics: %v", nodeName(i), err)
+		failures := m.Sum("laststand_match_decode_failures_total")
+		r.checker.Violations.AddIf(failures > 0, "%s could not read a match %v times", nodeName(i), failures)
 	}
 }
 

@@ -168,8 +168,6 @@ func (a *attacked) revoke(ctx context.Context, v revocation, token string) {
 	for until := time.Now().Add(closeTimeout); err == nil; {
 		_, err = live.Read(time.Until(until))
 	}
-	if players.CloseCode(err) != v.closeCode {
-		a.checker.Violations.Add("a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
-			v.path, errors.Unwrap(err), v.closeCode, closeTimeout)
-	}
+	a.checker.Violations.AddIf(players.CloseCode(err) != v.closeCode, "a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
+		v.path, errors.Unwrap(err), v.closeCode, closeTimeout)
 }

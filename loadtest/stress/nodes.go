@@ -45,10 +45,9 @@ func (r *run) stopNodes() {
 func (r *run) retire(i int) {
 	r.checkRunning(i)
 	n := r.All[i]
-	if code, err := n.Stop(); (code != 0 || err != nil) && r.life.Err() == nil {
-		r.checker.Violations.Add("%s had to stop, and ended with %d (%v): %s", nodeName(i), code, err, tail(n.Log()))
-	}
+	code, err := n.Stop()
 	log := n.Log()
+	r.checker.Violations.AddIf((code != 0 || err != nil) && r.life.Err() == nil, "%s had to stop, and ended with %d (%v): %s", nodeName(i), code, err, tail(log))
 	for _, word := range []string{"DATA RACE", "panic", "fatal error"} {
 		if at := strings.Index(log, word); at >= 0 {
 			r.checker.Violations.Add("%s: its log has a %s: %.3000s", nodeName(i), word, log[at:])
@@ -60,9 +59,7 @@ func (r *run) retire(i int) {
 func (r *run) checkRunning(i int) {
 	select {
 	case <-r.All[i].Ended():
-		if r.life.Err() == nil {
-			r.checker.Violations.Add("%s ended by itself: %s", nodeName(i), tail(r.All[i].Log()))
-		}
+		r.checker.Violations.AddIf(r.life.Err() == nil, "%s ended by itself: %s", nodeName(i), tail(r.All[i].Log()))
 	default:
 	}
 }

@@ -22,9 +22,8 @@ func (a *attacked) checkServer(ctx context.Context) {
 	}
 	after := testenv.Must(a.Nodes.All[0].Metrics(ctx))
 	check := func(refusal string, seen int64, metric string, labels ...string) {
-		if n := after.Sum(metric, labels...) - a.before.Sum(metric, labels...); n < float64(seen) {
-			a.checker.Violations.Add("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)
-		}
+		n := after.Sum(metric, labels...) - a.before.Sum(metric, labels...)
+		a.checker.Violations.AddIf(n < float64(seen), "%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)
 	}
 	for refusal, seen := range refused {
 		if metric, labels := metricOf(refusal); metric != "" {
@@ -33,9 +32,8 @@ func (a *attacked) checkServer(ctx context.Context) {
 	}
 	check("close 4401", refused["close 4401"], "laststand_token_refusals_total")
 	check("rate limited", refused["http 429"]+refused["error rate_limited"], "laststand_limit_refusals_total")
-	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
-		a.checker.Violations.Add("%.0f messages panicked", n)
-	}
+	panics := after.Sum("laststand_ws_panics_total")
+	a.checker.Violations.AddIf(panics > 0, "%.0f messages panicked", panics)
 }
 
 // metricOf returns the metric in which the server counts a refusal that an attacker

@@ -37,8 +37,6 @@ type run struct {
 
 	failover sync.RWMutex // locked while a master of Redis is replaced; read-locked while a node starts
 
-	compared int // players whose stored sums finish has compared
-
 	life        context.Context
 	playing     context.Context // of the players
 	stopPlaying context.CancelFunc
@@ -93,7 +91,7 @@ func (r *run) finish(ctx context.Context, share int) {
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
-	r.compared = stored.CheckStored(ctx)
+	stored.CheckStored(ctx)
 	if posted := r.group.Posted.Load(); posted > 0 {
 		testenv.MustDo(r.checker.Agree(ctx, func() { r.compareBehaviours(ctx, float64(posted)) }))
 	}
@@ -106,16 +104,15 @@ const maxLateMS = 3000
 // Report is the result of a run. Its failures include the first violations.
 type Report struct {
 	*players.Report
-	Summary  checker.Summary
-	Counts   map[string]int64 // of everything that the players counted
-	Compared int              // players whose stored sums were compared
+	Summary checker.Summary
+	Counts  map[string]int64 // of everything that the players counted
 
 	nodes []*testenv.Node
 }
 
 // newReport starts the report of a run whose nodes have ended, with its violations.
 func (r *run) newReport(program string) *Report {
-	out := &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), Compared: r.compared, nodes: r.All}
+	out := &Report{Report: players.NewReport("stress " + program), Summary: r.checker.Summary(), nodes: r.All}
 	listed, count := r.checker.Violations.All()
 	for _, line := range listed {
 		out.FailIf(true, "violation: %s", line)
@@ -148,7 +145,7 @@ func (out *Report) addPlay(r *run, from, to int) {
 	out.Line("load      %.1f answers/s for %.0f s on %d nodes",
 		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.URLs()))
 	out.Line("matches   %d duels, %d buzzer, %d survival, %d races; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
-		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Matches["race"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
+		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Matches["race"], out.Summary.Pushes, out.Summary.Unsure, out.Summary.Compared)
 	if late := slices.Sorted(slices.Values(out.Summary.LateMS)); len(late) > 0 {
 		n := len(late)
 		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",

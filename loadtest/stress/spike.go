@@ -73,14 +73,11 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int) {
 		s.setDuellists(ctx, n, leadSpans*s.stats.Length()+time.Duration(float64(n)/s.Ramp*float64(time.Second)))
 		s.awaitFewRefusals(ctx)
 		m := s.measure(ctx, n, tryTime)
-		switch {
-		case m.N > 0 && m.P99 < maxSustainable && !m.hasManyRefusals() && m.rate > best.rate:
-			best, sustainable = m, n
-		case sustainable > 0:
+		if m.N == 0 || m.P99 >= maxSustainable || m.hasManyRefusals() || m.rate <= best.rate {
+			testenv.FailIf(sustainable == 0, "not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable)
 			return sustainable
-		default:
-			testenv.Fail("not even %d players have a p99 below %.0f ms; use a smaller -duels", n, maxSustainable)
 		}
+		best, sustainable = m, n
 	}
 }
 
