@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -40,11 +39,8 @@ func TestPushesEqualPages(t *testing.T) {
 // A board is read once a second for watchers with all limits. Each gets a push within a
 // second of a change.
 func TestWatchersWithDifferentLimitsShareReads(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader := newFakeReader()
+	runWithDisplay(t, func(t *testing.T, reader *fakeReader, display *Display) {
 		reader.entryCount = 300
-		display := startDisplay(t, reader)
 		watchers := make([]*pushRecorder, 0, 3*MaxLimit)
 		for i := range cap(watchers) {
 			recorder, _ := startWatching(t, display, Query{Window: All, Limit: 1 + i%MaxLimit})
@@ -84,11 +80,8 @@ func TestWatchersWithDifferentLimitsShareReads(t *testing.T) {
 
 // A watcher gets a push only if an entry within its limit has changed.
 func TestAChangeBelowTheLimitIsNotPushed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader := newFakeReader()
+	runWithDisplay(t, func(t *testing.T, reader *fakeReader, display *Display) {
 		reader.entryCount = 3
-		display := startDisplay(t, reader)
 		twoEntries, _ := startWatching(t, display, Query{Window: All, Limit: 2})
 		time.Sleep(2 * pushInterval)
 		threeEntries, stop := startWatching(t, display, Query{Window: All, Limit: 3})

@@ -35,13 +35,16 @@ func (p *pushRecorder) takeAll() []string {
 	return frames
 }
 
-// startDisplay runs a display in the test's synctest bubble until the test ends.
-func startDisplay(t *testing.T, reader *fakeReader) *Display {
-	t.Helper()
-	display := reader.newDisplay()
-	testenv.Run(t, display.Run)
-	time.Sleep(pushInterval / 2) // so that no poll happens at the instant of an action of the test
-	return display
+// runWithDisplay runs a test with a running display in virtual time.
+func runWithDisplay(t *testing.T, test func(t *testing.T, reader *fakeReader, display *Display)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader := newFakeReader()
+		display := reader.newDisplay()
+		testenv.Run(t, display.Run)
+		time.Sleep(pushInterval / 2) // so that no poll happens at the instant of an action of the test
+		test(t, reader, display)
+	})
 }
 
 // startWatching adds a watcher. It returns the recorder of its pushes, and the function that
@@ -58,10 +61,7 @@ func startWatching(t *testing.T, display *Display, query Query) (*pushRecorder, 
 
 // A board that changes all the time is pushed at most once a second to each watcher.
 func TestAWatcherIsPushedAtMostOnceASecond(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader := newFakeReader()
-		display := startDisplay(t, reader)
+	runWithDisplay(t, func(t *testing.T, reader *fakeReader, display *Display) {
 		var recorders []*pushRecorder
 		for i := range 200 {
 			reader.update(func() { reader.total++ })
@@ -83,10 +83,7 @@ func TestAWatcherIsPushedAtMostOnceASecond(t *testing.T) {
 }
 
 func TestARemovedWatcherGetsNoPush(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader := newFakeReader()
-		display := startDisplay(t, reader)
+	runWithDisplay(t, func(t *testing.T, reader *fakeReader, display *Display) {
 		remaining, stopRemaining := startWatching(t, display, Query{Window: All})
 		removed, stopRemoved := startWatching(t, display, Query{Window: All})
 		stopRemoved()
@@ -106,10 +103,7 @@ func TestARemovedWatcherGetsNoPush(t *testing.T) {
 }
 
 func TestABoardThatIsNotReadyIsPushedWhenItIsReady(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader := newFakeReader()
-		display := startDisplay(t, reader)
+	runWithDisplay(t, func(t *testing.T, reader *fakeReader, display *Display) {
 		reader.update(func() { reader.err = fmt.Errorf("%w: being built", ErrNotReady) })
 		recorder, _ := startWatching(t, display, Query{Window: All})
 		time.Sleep(3 * pushInterval)

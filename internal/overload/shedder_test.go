@@ -1,7 +1,6 @@
 package overload
 
 import (
-	"context"
 	"errors"
 	"math"
 	"runtime"
@@ -126,9 +125,7 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var signalA, signalB fakeSignal
 		shedder := newTestShedder(ShedderConfig{CloseIdle: func() int { return 3 }}, signalA.newSignal(0), signalB.newSignal(0))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- shedder.Run(ctx) }()
+		testenv.Run(t, shedder.Run)
 		signalA.set(4)
 		signalB.set(1)
 		time.Sleep(levelUpdateInterval + time.Millisecond)
@@ -141,10 +138,6 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 		synctest.Wait()
 		if shedder.level.Load() != 5 || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(ClosingIdle))) != 6 {
 			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(ClosingIdle))))
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -13,24 +13,14 @@ import (
 	"laststand/internal/testenv"
 )
 
-// newRunningClock returns a clock that runs until the test ends. It is stale after maxAge
-// without a reading.
-func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *redisx.Clock {
+// newRunningClock returns a clock that runs until the test ends.
+func newRunningClock(t *testing.T, conn *redisx.Conn) *redisx.Clock {
 	t.Helper()
 	clock, err := redisx.NewClock(t.Context(), conn, redisx.ClockConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock.SetMaxAge(maxAge)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- clock.Run(ctx) }() // waited for below
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
+	testenv.Run(t, clock.Run)
 	return clock
 }
 
@@ -39,7 +29,7 @@ func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *red
 func TestClockEqualsTheWallClockForEachKind(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		clock := newRunningClock(t, conn, time.Minute)
+		clock := newRunningClock(t, conn)
 		for range 100 {
 			checkBetween(t, clock, func() int64 { return time.Now().UnixMilli() })
 		}
@@ -52,7 +42,7 @@ func TestClockEqualsTheWallClockForEachKind(t *testing.T) {
 func TestClockAgreesWithItsServer(t *testing.T) {
 	t.Parallel()
 	conn := testenv.OpenRedis(t, testenv.Redis(t).URL)
-	clock := newRunningClock(t, conn, time.Minute)
+	clock := newRunningClock(t, conn)
 	for range 100 {
 		checkBetween(t, clock, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
 	}
@@ -69,16 +59,6 @@ func checkBetween(t *testing.T, clock *redisx.Clock, read func() int64) {
 	if answered < before-slack || answered > after+slack {
 		t.Errorf("%d is not between %d and %d, with an uncertainty of %d", answered, before, after, slack)
 	}
-}
-
-func TestClockIsNotReadyWhileTheServerIsStalled(t *testing.T) {
-	t.Parallel()
-	server := testenv.Redis(t)
-	clock := newRunningClock(t, testenv.OpenRedis(t, server.URL), 2*time.Second)
-	server.Pause()
-	waitUntil(t, "the clock is not ready", func() bool { return errors.Is(clock.Ready(t.Context()), redisx.ErrClock) })
-	server.Resume()
-	waitUntil(t, "the clock is ready again", func() bool { return clock.Ready(t.Context()) == nil })
 }
 
 // The clock of a replica is not used.
@@ -110,7 +90,7 @@ func TestClockFollowsTheMasterOfItsKey(t *testing.T) {
 	cluster := conn.Client.(*redis.ClusterClient)
 	owner, other := ownerAndOther(t, cluster, "clock")
 	ownerBefore, otherBefore := commandCalls(t, owner, "time"), commandCalls(t, other, "time")
-	clock := newRunningClock(t, conn, 10*time.Second)
+	clock := newRunningClock(t, conn)
 	waitUntil(t, "the owner is read", func() bool { return commandCalls(t, owner, "time") > ownerBefore })
 	if n := commandCalls(t, other, "time") - otherBefore; n != 0 {
 		t.Errorf("another master was read %d times", n)

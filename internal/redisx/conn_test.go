@@ -44,24 +44,27 @@ func TestOpenSetsTheKind(t *testing.T) {
 	})
 }
 
+// A pipeline or transaction of any size does not block its connection.
 func TestLargePipelinesAreAnswered(t *testing.T) {
 	t.Parallel()
 	kilobyte := strings.Repeat("x", 1000)
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
 		for name, client := range clients(conn) {
-			cmds, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
-				for i := range 2000 {
-					p.Set(t.Context(), fmt.Sprint(prefix, i), kilobyte, time.Minute)
-					p.Get(t.Context(), fmt.Sprint(prefix, i))
+			for _, run := range []func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error){client.Pipelined, client.TxPipelined} {
+				cmds, err := run(t.Context(), func(p redis.Pipeliner) error {
+					for i := range 2000 {
+						p.Set(t.Context(), fmt.Sprint(prefix, i), kilobyte, time.Minute)
+						p.Get(t.Context(), fmt.Sprint(prefix, i))
+					}
+					return nil
+				})
+				if err != nil || len(cmds) != 4000 {
+					t.Fatalf("%s: %d commands, %v", name, len(cmds), err)
 				}
-				return nil
-			})
-			if err != nil || len(cmds) != 4000 {
-				t.Fatalf("%s: %d commands, %v", name, len(cmds), err)
-			}
-			for _, cmd := range cmds {
-				if got, ok := cmd.(*redis.StringCmd); ok && got.Val() != kilobyte {
-					t.Fatalf("%s: %v", name, got.Err())
+				for _, cmd := range cmds {
+					if got, ok := cmd.(*redis.StringCmd); ok && got.Val() != kilobyte {
+						t.Fatalf("%s: %v", name, got.Err())
+					}
 				}
 			}
 		}

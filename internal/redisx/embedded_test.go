@@ -3,9 +3,7 @@ package redisx_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,47 +44,6 @@ func TestEmbeddedServersAreSeparate(t *testing.T) {
 	}
 	if err := other.Client.Get(t.Context(), "k").Err(); !errors.Is(err, redis.Nil) {
 		t.Errorf("the second server has the key of the first: %v", err)
-	}
-}
-
-// A transaction or pipeline of any size does not block the connection.
-func TestEmbeddedRunsLargeTransactions(t *testing.T) {
-	t.Parallel()
-	client := testenv.OpenRedis(t, "").Client
-	ctx := t.Context()
-	for name, run := range map[string]func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error){
-		"pipeline": client.Pipelined, "transaction": client.TxPipelined,
-	} {
-		commands, err := run(ctx, func(p redis.Pipeliner) error {
-			for i := range 2000 {
-				p.SetArgs(ctx, fmt.Sprint(name, i), strings.Repeat("x", 1000), redis.SetArgs{Get: true})
-				p.Get(ctx, fmt.Sprint(name, i))
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, redis.Nil) {
-			t.Errorf("%s: %v", name, err)
-		}
-		for i, command := range commands {
-			if isGet := i%2 == 1; isGet && command.Err() != nil {
-				t.Fatalf("%s: command %d: %v", name, i, command.Err())
-			}
-		}
-	}
-	if n := client.DBSize(ctx).Val(); n != 4000 {
-		t.Errorf("%d keys, want 4000", n)
-	}
-}
-
-func TestEmbeddedStoresALargeValue(t *testing.T) {
-	t.Parallel()
-	client := testenv.OpenRedis(t, "").Client
-	value := strings.Repeat("v", 4<<20)
-	if err := client.Set(t.Context(), "k", value, 0).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if got := client.Get(t.Context(), "k").Val(); got != value {
-		t.Errorf("%d bytes back of %d", len(got), len(value))
 	}
 }
 

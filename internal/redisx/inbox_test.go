@@ -2,7 +2,6 @@ package redisx_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -43,22 +42,9 @@ func newTestInbox(t *testing.T, conn *redisx.Conn) *testInbox {
 		defer inbox.mu.Unlock()
 		inbox.missed++
 	})
-	runInbox(t, inbox.Inbox)
+	testenv.Run(t, inbox.Run)
 	waitUntil(t, "the inbox is subscribed", func() bool { return inbox.Ready(t.Context()) == nil })
 	return inbox
-}
-
-// runInbox runs an inbox until the test ends.
-func runInbox(t *testing.T, inbox *redisx.Inbox) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- inbox.Run(ctx) }() // waited for below
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
 }
 
 func (i *testInbox) messages() []string {

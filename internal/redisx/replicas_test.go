@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/redisx"
 	"laststand/internal/testenv"
 )
 
@@ -51,13 +50,4 @@ func TestHasReplicasNeedsOneReplicaInACluster(t *testing.T) {
 	if !conn.HasReplicas() {
 		t.Error("HasReplicas is false after the master without a replica was killed")
 	}
-}
-
-func TestHasReplicasIsFalseWithoutAReplica(t *testing.T) {
-	t.Parallel()
-	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		if conn.HasReplicas() {
-			t.Error("HasReplicas is true")
-		}
-	})
 }

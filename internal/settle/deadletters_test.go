@@ -16,10 +16,10 @@ import (
 
 // startWithDeadLetter starts a service whose ledger refuses m0, and waits until m0 is a
 // dead letter.
-func startWithDeadLetter(t *testing.T, env *testEnv) (service *Service, stop func()) {
+func startWithDeadLetter(t *testing.T, env *testEnv) *Service {
 	t.Helper()
 	env.refuse("m0")
-	service, stop = env.start(t, nil)
+	service := env.start(t, nil)
 	service.Offer(env.endMatch("m0"))
 	time.Sleep(time.Minute)
 	env.withLock(func() {
@@ -27,7 +27,7 @@ func startWithDeadLetter(t *testing.T, env *testEnv) (service *Service, stop fun
 			t.Fatalf("after a minute: %d dead letters, %d pending results", len(env.deadLetters), len(env.pending))
 		}
 	})
-	return service, stop
+	return service
 }
 
 // repairLedger makes the ledger accept everything again.
@@ -36,10 +36,8 @@ func (env *testEnv) repairLedger() {
 }
 
 func TestTenthRefusalMakesDeadLetter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := startWithDeadLetter(t, env)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := startWithDeadLetter(t, env)
 		letter := *env.deadLetters["m0"]
 		if env.singleCommits["m0"] != maxRefusals || letter.Tries != maxRefusals || len(letter.Errors) != maxRefusals || letter.State != taskqueue.StateDead {
 			t.Errorf("after %d tries %+v", env.singleCommits["m0"], letter)
@@ -57,7 +55,7 @@ func TestTenthRefusalMakesDeadLetter(t *testing.T) {
 		if n := env.metricValue(t, "laststand_settle_dead_letters_total", ""); n != 1 {
 			t.Errorf("%v dead letters counted", n)
 		}
-		stop()
+		env.stop()
 		if len(service.refusedResults) != 0 {
 			t.Errorf("%d refused results are still waiting", len(service.refusedResults))
 		}
@@ -66,17 +64,15 @@ func TestTenthRefusalMakesDeadLetter(t *testing.T) {
 
 // An outage is not the fault of a result, however long it lasts.
 func TestOutageMakesNoDeadLetter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.ledgerFault = func([]match.Result) error { return errDown }
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		env.endMatch("m1")
 		time.Sleep(24 * time.Hour)
 		env.repairLedger()
 		time.Sleep(time.Minute)
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 2)
 		if len(env.deadLetters) != 0 {
 			t.Errorf("dead letters: %v", env.deadLetters)
@@ -93,9 +89,7 @@ func TestInterruptedMoveToDeadLettersIsRepeated(t *testing.T) {
 		"Redis": func(env *testEnv, fail func() error) { env.markSettledFault = fail },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				env := newTestEnv()
+			runWithEnv(t, func(t *testing.T, env *testEnv) {
 				failures := 3
 				injectFault(env, func() error {
 					if failures--; failures >= 0 {
@@ -103,22 +97,19 @@ func TestInterruptedMoveToDeadLettersIsRepeated(t *testing.T) {
 					}
 					return nil
 				})
-				_, stop := startWithDeadLetter(t, env)
+				startWithDeadLetter(t, env)
 				env.checkActions(t, "dead letter m0", "settled m0")
 				if n := env.metricValue(t, "laststand_settle_dead_letters_total", ""); n != 1 {
 					t.Errorf("%v dead letters counted", n)
 				}
-				stop()
 			})
 		})
 	}
 }
 
 func TestRequeuedResultIsSettledAndNotified(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := startWithDeadLetter(t, env)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := startWithDeadLetter(t, env)
 		env.repairLedger()
 		for range 2 { // a repeat changes nothing
 			requeued, err := service.Requeue(t.Context(), "m0")
@@ -127,17 +118,15 @@ func TestRequeuedResultIsSettledAndNotified(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 1)
 		env.checkActions(t, "dead letter m0", "settled m0", "commit m0", "apply demo", "notify m0")
 	})
 }
 
 func TestFailedRequeueAddsReason(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := startWithDeadLetter(t, env)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := startWithDeadLetter(t, env)
 		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return errors.New("another reason") } })
 		requeued, err := service.Requeue(t.Context(), "m0")
 		if n := len(requeued.Errors); err != nil || requeued.State != taskqueue.StateDead || requeued.Tries != maxRefusals+1 || requeued.Errors[n-1].Error != "another reason" {
@@ -153,7 +142,7 @@ func TestFailedRequeueAddsReason(t *testing.T) {
 		if _, err := service.Requeue(t.Context(), "m1"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Errorf("an unknown task: %v", err)
 		}
-		stop()
+		env.stop()
 		if _, err := service.Requeue(t.Context(), "m0"); !errors.Is(err, ErrStopping) {
 			t.Errorf("a stopped service: %v", err)
 		}
@@ -162,10 +151,8 @@ func TestFailedRequeueAddsReason(t *testing.T) {
 
 // A requeue waits for the end of an outage no longer than its caller.
 func TestRequeueEndsWithItsCaller(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := startWithDeadLetter(t, env)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := startWithDeadLetter(t, env)
 		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return errDown } })
 		service.Offer(env.endMatch("m1"))
 		synctest.Wait() // it is being committed
@@ -175,15 +162,12 @@ func TestRequeueEndsWithItsCaller(t *testing.T) {
 			t.Error(err)
 		}
 		env.repairLedger()
-		stop()
 	})
 }
 
 func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := startWithDeadLetter(t, env)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := startWithDeadLetter(t, env)
 		letter := *env.deadLetters["m0"]
 		admin := taskqueue.NewAdmin(env, map[string]taskqueue.TopicActions{letter.Topic: service})
 		for _, payload := range []string{`{`, `{"match":"m1","game":"demo"}`, `{"match":"m0","game":"other"}`, `{"match":"m0","game":"demo","paged":true}`} {
@@ -214,23 +198,20 @@ func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
 		if !errors.Is(editErr, taskqueue.ErrDone) || !errors.Is(discardErr, taskqueue.ErrDone) {
 			t.Errorf("after the task is done: %v, %v", editErr, discardErr)
 		}
-		stop()
 	})
 }
 
 // A result that another node has settled or made a dead letter is forgotten in
 // time.
 func TestRefusalSettledElsewhereIsForgotten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.refuse("m0")
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		time.Sleep(time.Second)
 		env.withLock(func() { delete(env.pending, "m0") })
 		time.Sleep(5 * time.Minute)
-		stop()
+		env.stop()
 		if env.singleCommits["m0"] == 0 || len(service.refusedResults) != 0 {
 			t.Errorf("%d tries, %d refused results are still waiting", env.singleCommits["m0"], len(service.refusedResults))
 		}
@@ -240,10 +221,8 @@ func TestRefusalSettledElsewhereIsForgotten(t *testing.T) {
 // A result with unreadable standings gets some counted attempts and then is a dead
 // letter. It is not stuck, and its players are free.
 func TestUnreadableResultBecomesDeadLetter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		_, stop := env.start(t, nil)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		env.start(t, nil)
 		env.withLock(func() {
 			env.pending["m0"] = match.Result{Match: "m0", Game: "demo", CountsForLeaderboards: true, Paged: true}
 		})
@@ -260,17 +239,14 @@ func TestUnreadableResultBecomesDeadLetter(t *testing.T) {
 		if n := env.failureCount(t, reasonRefused); n != maxRefusals {
 			t.Errorf("counted %v times", n)
 		}
-		stop()
 	})
 }
 
 // A result whose text cannot be decoded becomes a dead letter with that text. Other results
 // are settled, and a game is not on hold.
 func TestUndecodableResultBecomesDeadLetter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := env.start(t, nil)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := env.start(t, nil)
 		env.withLock(func() { env.pending["m0"] = match.Result{Match: "m0", Undecodable: "{broken"} }) // its match has expired, so its game is unknown
 		env.endMatch("m1")
 		time.Sleep(time.Minute)
@@ -296,7 +272,6 @@ func TestUndecodableResultBecomesDeadLetter(t *testing.T) {
 		if letter, err := admin.Requeue(t.Context(), "m0"); err != nil || letter.State != taskqueue.StateDone || !env.inLedger["m0"] {
 			t.Errorf("requeued after the repair: %+v, %v", letter, err)
 		}
-		stop()
 	})
 }
 
@@ -307,7 +282,7 @@ func TestRequeueReadsMissingStandings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env, errUnreachable := newTestEnv(), errors.New("redis is unreachable")
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		env.withLock(func() {
 			env.pending["m0"] = match.Result{Match: "m0", Game: "demo", CountsForLeaderboards: true, Paged: true}
 			env.standingsFault = func() error { return errUnreachable }
@@ -328,7 +303,7 @@ func TestRequeueReadsMissingStandings(t *testing.T) {
 			t.Errorf("%v, %+v", err, requeued)
 		}
 		time.Sleep(time.Second)
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 1)
 	})
 }

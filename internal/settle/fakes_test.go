@@ -18,6 +18,7 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,6 +54,7 @@ type testEnv struct {
 	standingsFault func() error // for CompleteStandings
 
 	registry *prometheus.Registry
+	stop     func() // ends the service and waits for it
 }
 
 func newTestEnv() *testEnv {
@@ -68,8 +70,14 @@ func newTestEnv() *testEnv {
 	}
 }
 
-// start runs a service. stop ends it and waits for its end.
-func (env *testEnv) start(t *testing.T, configure func(*Config)) (service *Service, stop func()) {
+// runWithEnv runs a test in virtual time.
+func runWithEnv(t *testing.T, test func(t *testing.T, env *testEnv)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, newTestEnv()) })
+}
+
+// start runs a service until env.stop or the end of the test.
+func (env *testEnv) start(t *testing.T, configure func(*Config)) *Service {
 	t.Helper()
 	config := Config{
 		Ledger: env, Pending: env, DeadLetters: env, Leaderboards: env, Notify: env.Notify,
@@ -84,18 +92,10 @@ func (env *testEnv) start(t *testing.T, configure func(*Config)) (service *Servi
 	if configure != nil {
 		configure(&config)
 	}
-	service = New(config)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- service.Run(ctx) }() // stop waits for it
-	stop = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
+	service := New(config)
+	env.stop = testenv.Run(t, service.Run)
 	synctest.Wait()
-	return service, stop
+	return service
 }
 
 func (env *testEnv) Commit(ctx context.Context, batch []match.Result) ([]Committed, error) {

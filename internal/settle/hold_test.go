@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/match"
@@ -18,11 +17,9 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	for name, results := range map[string]int{"one result": 1, "many results": 300} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				env := newTestEnv()
+			runWithEnv(t, func(t *testing.T, env *testEnv) {
 				env.ledgerFault = func([]match.Result) error { return errSchema }
-				service, stop := env.start(t, nil)
+				service := env.start(t, nil)
 				for i := range results {
 					service.Offer(env.endMatch(matchID(i)))
 					time.Sleep(time.Millisecond)
@@ -38,7 +35,7 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 					t.Error("the refusals are counted wrong")
 				}
 				time.Sleep(time.Minute)
-				stop()
+				env.stop()
 				env.checkAllSettled(t, results)
 			})
 		})
@@ -48,11 +45,9 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 // If more than a few results in a row are refused, each apparently for its own
 // fault, something else is wrong.
 func TestConsecutiveRefusalsMakeNoDeadLetter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.ledgerFault = func([]match.Result) error { return errRefused }
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for i := range 20 {
 			service.Offer(env.endMatch(matchID(i)))
 		}
@@ -64,7 +59,7 @@ func TestConsecutiveRefusalsMakeNoDeadLetter(t *testing.T) {
 			env.ledgerFault = func([]match.Result) error { return nil }
 		})
 		time.Sleep(time.Minute)
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 20)
 	})
 }
@@ -72,9 +67,7 @@ func TestConsecutiveRefusalsMakeNoDeadLetter(t *testing.T) {
 // While results of one game wait, results of another game are settled immediately.
 // New results of the first game are settled as soon as the ledger accepts them.
 func TestHoldAffectsOneGame(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		isRefused := func(result match.Result) bool { return result.Game == "demo" && result.Match != "good" }
 		env.ledgerFault = func(batch []match.Result) error {
 			if slices.ContainsFunc(batch, isRefused) {
@@ -82,7 +75,7 @@ func TestHoldAffectsOneGame(t *testing.T) {
 			}
 			return nil
 		}
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for i := range 40 {
 			result := env.endMatch(matchID(i))
 			if i%2 == 0 {
@@ -104,16 +97,13 @@ func TestHoldAffectsOneGame(t *testing.T) {
 				t.Errorf("in the ledger %v, %d dead letters, %d pending", env.inLedger["good"], len(env.deadLetters), len(env.pending))
 			}
 		})
-		stop()
 	})
 }
 
 // A refused result gets occasional attempts and does not hold up sweeps. A backlog
 // of several pages is settled page after page, without a wait between pages.
 func TestRefusedResultDoesNotDelayBacklog(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		for i := range 20 {
 			env.endMatch(matchID(i))
 		}
@@ -124,7 +114,7 @@ func TestRefusedResultDoesNotDelayBacklog(t *testing.T) {
 			return nil
 		}
 		time.Sleep(5 * time.Second)
-		_, stop := env.start(t, func(config *Config) { config.BatchSize = 4 })
+		env.start(t, func(config *Config) { config.BatchSize = 4 })
 		time.Sleep(time.Second)
 		env.withLock(func() {
 			if len(env.inLedger) != 19 {
@@ -137,20 +127,17 @@ func TestRefusedResultDoesNotDelayBacklog(t *testing.T) {
 				t.Errorf("%d tries after 3 s, %d dead letters", env.singleCommits["m0"], len(env.deadLetters))
 			}
 		})
-		stop()
 	})
 }
 
 // Results without standings never reached the ledger. However many there are, they
 // delay no other result of their game, and each becomes a dead letter.
 func TestIncompleteResultsDoNotHoldGame(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		for i := range 4 * maxRefusedInRow {
 			env.pending[matchID(i)] = match.Result{Match: matchID(i), Game: "demo", CountsForLeaderboards: true, Paged: true}
 		}
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		time.Sleep(5 * time.Second)
 		service.Offer(env.endMatch("good"))
 		time.Sleep(time.Second)
@@ -165,7 +152,7 @@ func TestIncompleteResultsDoNotHoldGame(t *testing.T) {
 				t.Errorf("%d dead letters, %d pending", len(env.deadLetters), len(env.pending))
 			}
 		})
-		stop()
+		env.stop()
 		if n := env.failureCount(t, reasonHeld); n != 0 {
 			t.Errorf("held %v results", n)
 		}

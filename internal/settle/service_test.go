@@ -15,14 +15,12 @@ import (
 )
 
 func TestResultIsNotifiedAfterLedgerAndLeaderboards(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := env.start(t, nil)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		time.Sleep(time.Second)
 		env.checkActions(t, "commit m0", "settled m0", "apply demo", "notify m0")
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 1)
 		if n := env.metricValue(t, "laststand_settle_results_total", ""); n != 1 {
 			t.Errorf("settled %v", n)
@@ -31,15 +29,13 @@ func TestResultIsNotifiedAfterLedgerAndLeaderboards(t *testing.T) {
 }
 
 func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := env.start(t, nil)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := env.start(t, nil)
 		result := env.endMatch("m0")
 		result.CountsForLeaderboards = false
 		service.Offer(result)
 		time.Sleep(time.Second)
-		stop()
+		env.stop()
 		env.checkActions(t, "commit m0", "settled m0")
 	})
 }
@@ -47,15 +43,13 @@ func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
 // Only the ledger knows that a result is above a limit. This also applies to a result
 // that the ledger had already.
 func TestResultAboveLimitIsNotNotified(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.aboveLimit["m0"], env.aboveLimit["m1"], env.inLedger["m1"] = true, true, true
 		env.endMatch("m1") // left for the sweep
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		time.Sleep(10 * time.Second)
-		stop()
+		env.stop()
 		if len(env.notified) != 0 || len(env.pending) != 0 {
 			t.Errorf("notified %v, pending %v", env.notified, env.pending)
 		}
@@ -65,11 +59,9 @@ func TestResultAboveLimitIsNotNotified(t *testing.T) {
 // A single result waits for others for batchDelay. Results that arrive during a
 // commit are committed together in the next commit.
 func TestWaitingResultsShareCommit(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.latency = 20 * time.Millisecond
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		start := time.Now()
 		service.Offer(env.endMatch(matchID(0)))
 		time.Sleep(10 * time.Millisecond) // the commit of m0 is under way
@@ -82,7 +74,7 @@ func TestWaitingResultsShareCommit(t *testing.T) {
 			t.Errorf("took %s", elapsed)
 		}
 		env.checkAllSettled(t, 301)
-		stop()
+		env.stop()
 		if len(env.batches) != 3 || env.batches[0] != 1 || env.batches[1] != 256 || env.batches[2] != 44 {
 			t.Errorf("batches %v", env.batches)
 		}
@@ -93,18 +85,16 @@ func TestWaitingResultsShareCommit(t *testing.T) {
 }
 
 func TestBatchIsLimitedByStandings(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.latency = time.Millisecond
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for n := range 5 {
 			result := env.endMatch(matchID(n))
 			result.Standings = make([]match.Standing, fullBatchStandings/2)
 			service.Offer(result)
 		}
 		time.Sleep(time.Second)
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 5)
 		if len(env.batches) != 3 {
 			t.Errorf("batches %v", env.batches)
@@ -113,9 +103,7 @@ func TestBatchIsLimitedByStandings(t *testing.T) {
 }
 
 func TestSweptBatchIsLimitedByStandings(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		for n := range 5 {
 			env.endMatch(matchID(n))
 			result := env.pending[matchID(n)]
@@ -123,8 +111,8 @@ func TestSweptBatchIsLimitedByStandings(t *testing.T) {
 			env.pending[matchID(n)] = result
 		}
 		time.Sleep(2 * time.Second)
-		_, stop := env.start(t, nil)
-		stop()
+		env.start(t, nil)
+		env.stop()
 		env.checkAllSettled(t, 5)
 		if !slices.Equal(env.batches, []int{2, 2, 1}) {
 			t.Errorf("batches %v", env.batches)
@@ -135,10 +123,8 @@ func TestSweptBatchIsLimitedByStandings(t *testing.T) {
 // A result whose standings are read in pages is settled when a sweep has read all of
 // them.
 func TestPagedResultIsSettledBySweep(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		service, stop := env.start(t, nil)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		service := env.start(t, nil)
 		result := env.endMatch("m0")
 		result.Paged, result.Standings = true, nil
 		if service.Offer(result) {
@@ -152,7 +138,7 @@ func TestPagedResultIsSettledBySweep(t *testing.T) {
 		})
 		time.Sleep(10 * time.Second)
 		env.checkAllSettled(t, 1)
-		stop()
+		env.stop()
 		if n := env.failureCount(t, reasonQueueFull); n != 0 {
 			t.Errorf("%v failures", n)
 		}
@@ -160,11 +146,9 @@ func TestPagedResultIsSettledBySweep(t *testing.T) {
 }
 
 func TestLedgerOutageDelaysSettlement(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.ledgerFault = func([]match.Result) error { return errDown }
-		service, stop := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 50, 10 })
+		service := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 50, 10 })
 		refused := 0
 		for n := range 200 { // more than the queue can hold
 			if !service.Offer(env.endMatch(matchID(n))) {
@@ -189,16 +173,13 @@ func TestLedgerOutageDelaysSettlement(t *testing.T) {
 		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return nil } })
 		time.Sleep(time.Minute)
 		env.checkAllSettled(t, 200)
-		stop()
 	})
 }
 
 // The ledger committed, but its answer was lost. The second time it knows the
 // matches already, and their players are still notified.
 func TestResultIsNotifiedAfterLostCommitReply(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.ledgerFault = func([]match.Result) error {
 			if env.singleCommits["m0"] > 1 {
 				return nil
@@ -206,24 +187,22 @@ func TestResultIsNotifiedAfterLostCommitReply(t *testing.T) {
 			env.inLedger["m0"] = true
 			return errDown
 		}
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		time.Sleep(time.Minute)
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 1)
 	})
 }
 
 func TestStopSettlesOfferedResults(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.latency = 10 * time.Millisecond
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for n := range 1000 {
 			service.Offer(env.endMatch(matchID(n)))
 		}
-		stop()
+		env.stop()
 		env.checkAllSettled(t, 1000)
 		if service.Offer(env.endMatch("late")) {
 			t.Error("a stopped service accepted a result")
@@ -242,17 +221,15 @@ func TestStopEndsAfterStopTimeout(t *testing.T) {
 		"leaderboards down": func(env *testEnv) { env.leaderboardsFault = func(string) error { return errDown } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				env := newTestEnv()
+			runWithEnv(t, func(t *testing.T, env *testEnv) {
 				injectFault(env)
-				service, stop := env.start(t, func(config *Config) { config.BatchSize = 10 })
+				service := env.start(t, func(config *Config) { config.BatchSize = 10 })
 				for n := range 25 {
 					service.Offer(env.endMatch(matchID(n)))
 				}
 				time.Sleep(time.Second)
 				start := time.Now()
-				stop()
+				env.stop()
 				if elapsed := time.Since(start); elapsed > 5*time.Second {
 					t.Errorf("the stop took %s", elapsed)
 				}
@@ -265,25 +242,20 @@ func TestStopEndsAfterStopTimeout(t *testing.T) {
 }
 
 func TestSweepSettlesLeftovers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		for n := range 1000 { // results of a former process; the ledger has one of them already
 			env.endMatch(matchID(n))
 		}
 		env.inLedger[matchID(7)] = true
 		time.Sleep(2 * time.Second)
-		_, stop := env.start(t, nil)
+		env.start(t, nil)
 		env.checkAllSettled(t, 1000) // without waiting
-		stop()
 	})
 }
 
 func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
-		_, stop := env.start(t, nil)
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
+		env.start(t, nil)
 		time.Sleep(1500 * time.Millisecond)
 		env.endMatch("m0")
 		time.Sleep(time.Second) // the sweep at 2 s found it half a second old
@@ -294,23 +266,20 @@ func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
 		})
 		time.Sleep(2 * time.Second)
 		env.checkAllSettled(t, 1)
-		stop()
 	})
 }
 
 // If a result is offered and a sweep also finds it, its players are notified once.
 func TestOfferedAndSweptResultIsNotifiedOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.latency = 3 * time.Second // so that the queue outlives sweeps
-		service, stop := env.start(t, func(config *Config) { config.BatchSize = 10 })
+		service := env.start(t, func(config *Config) { config.BatchSize = 10 })
 		for n := range 100 {
 			service.Offer(env.endMatch(matchID(n)))
 		}
 		time.Sleep(5 * time.Minute)
 		env.checkAllSettled(t, 100)
-		stop()
+		env.stop()
 		if n := env.metricValue(t, "laststand_settle_results_total", ""); n != 100 {
 			t.Errorf("settled %v", n)
 		}
@@ -332,11 +301,9 @@ func (env *testEnv) refuse(ids ...string) {
 }
 
 func TestRefusedResultDoesNotDelayOthers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.refuse(matchID(3), matchID(5))
-		service, stop := env.start(t, func(config *Config) { config.BatchSize = 2 }) // so that the refused results would fill a page
+		service := env.start(t, func(config *Config) { config.BatchSize = 2 }) // so that the refused results would fill a page
 		for n := range 20 {
 			service.Offer(env.endMatch(matchID(n)))
 		}
@@ -356,16 +323,13 @@ func TestRefusedResultDoesNotDelayOthers(t *testing.T) {
 				t.Errorf("dead letters within 10 s: %v", env.deadLetters)
 			}
 		})
-		stop()
 	})
 }
 
 func TestOutageOfPendingStoreDoesNotRepeatNotification(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.markSettledFault = func() error { return errDown }
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for n := range 10 {
 			service.Offer(env.endMatch(matchID(n)))
 		}
@@ -378,24 +342,21 @@ func TestOutageOfPendingStoreDoesNotRepeatNotification(t *testing.T) {
 		})
 		time.Sleep(10 * time.Second)
 		env.checkAllSettled(t, 10)
-		stop()
 	})
 }
 
 // Pending gets the ratings of the ledger, and whether the ledger counts the result. It does
 // not count a dead letter.
 func TestResultsAreMarkedAsTheLedgerHasThem(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.aboveLimit["above"] = true
 		env.refuse("refused")
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for _, id := range []string{"above", "counted", "refused"} {
 			service.Offer(env.endMatch(id))
 		}
 		time.Sleep(time.Minute)
-		stop()
+		env.stop()
 		for id, counts := range map[string]bool{"above": false, "counted": true, "refused": false} {
 			if marked, ok := env.marked[id]; !ok || marked.CountsForLeaderboards != counts || counts && marked.Standings[0].Score != ledgerScore {
 				t.Errorf("%s: %t, %+v", id, ok, marked)
@@ -405,16 +366,14 @@ func TestResultsAreMarkedAsTheLedgerHasThem(t *testing.T) {
 }
 
 func TestLeaderboardOutageOfOneGameDoesNotDelayOthers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.leaderboardsFault = func(game string) error {
 			if game == "other" {
 				return errDown
 			}
 			return nil
 		}
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		delayed := env.endMatch("m0")
 		delayed.Game = "other"
 		service.Offer(delayed)
@@ -428,18 +387,15 @@ func TestLeaderboardOutageOfOneGameDoesNotDelayOthers(t *testing.T) {
 		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
 		time.Sleep(10 * time.Second)
 		env.checkAllSettled(t, 2)
-		stop()
 	})
 }
 
 // The players of a game that was removed from the configuration are not notified. The results
 // do not wait for leaderboards that the game will never have.
 func TestGameWithoutLeaderboardsIsNotRetried(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		env := newTestEnv()
+	runWithEnv(t, func(t *testing.T, env *testEnv) {
 		env.leaderboardsFault = func(string) error { return fmt.Errorf("apply: %w", leaderboard.ErrNoGame) }
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		time.Sleep(time.Minute)
 		env.withLock(func() {
@@ -450,7 +406,6 @@ func TestGameWithoutLeaderboardsIsNotRetried(t *testing.T) {
 		if n, skipped := env.failureCount(t, reasonLeaderboards), env.failureCount(t, reasonNotification); n != 1 || skipped != 1 {
 			t.Errorf("counted %v failures and %v players' results", n, skipped)
 		}
-		stop()
 	})
 }
 
@@ -462,13 +417,13 @@ func TestFullOutboxSkipsNotification(t *testing.T) {
 		const results = outboxSize + 300
 		env := newTestEnv()
 		env.leaderboardsFault = func(string) error { return errDown }
-		service, stop := env.start(t, nil)
+		service := env.start(t, nil)
 		for n := range results {
 			service.notify(t.Context(), match.Result{Game: "demo", Match: matchID(n)})
 		}
 		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
 		time.Sleep(time.Minute)
-		stop()
+		env.stop()
 		unnotified := env.failureCount(t, reasonNotification)
 		if len(env.notified)+int(unnotified) != results || len(env.notified) < outboxSize || unnotified == 0 {
 			t.Errorf("%d notified, %v counted as not notified", len(env.notified), unnotified)
@@ -507,7 +462,7 @@ func TestEveryResultIsSettledAfterFaults(t *testing.T) {
 			}
 			env.markSettledFault = func() error { return nextFault(3, errDown) }
 			env.leaderboardsFault = func(string) error { return nextFault(4, errDown) }
-			service, stop := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 5, 3 })
+			service := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 5, 3 })
 			for i := range n {
 				result := env.endMatch(matchID(i))
 				if offered[i] {
@@ -521,7 +476,7 @@ func TestEveryResultIsSettledAfterFaults(t *testing.T) {
 					t.Errorf("%s: %+v, %v", id, requeued, err)
 				}
 			}
-			stop()
+			env.stop()
 			env.checkAllSettled(t, n)
 		})
 	})

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/testenv"
 )
 
 // crossNodeTest is a running CrossNodeNotifier. It records what the notifier publishes. A worker
@@ -34,16 +36,14 @@ func newCrossNodeTest(t *testing.T) *crossNodeTest {
 	notifier := &Notifier{}
 	test.workNotified, test.maintainerNotified = notifier.Subscribe("work"), notifier.Subscribe("")
 	test.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: test.recordPublished, Registry: test.registry})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- test.Run(ctx) }()
-	test.end = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
+	test.end = testenv.Run(t, test.Run)
 	return test
+}
+
+// runWithNotifier runs a test with a CrossNodeNotifier in virtual time.
+func runWithNotifier(t *testing.T, test func(t *testing.T, notifier *crossNodeTest)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, newCrossNodeTest(t)) })
 }
 
 func (c *crossNodeTest) recordPublished(ctx context.Context, kinds []string) error {
@@ -116,9 +116,7 @@ func wasNotified(subscriber <-chan struct{}) bool {
 // The first notification is published immediately. The notifications of the next 50 ms are
 // published together.
 func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		notifier := newCrossNodeTest(t)
+	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.Notify("work/a")
 		notifier.wantPublished(t, "immediately", []string{"work"})
 		for range 49 {
@@ -143,9 +141,7 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 // A notification from another node wakes the workers of its kind, and is not
 // published again.
 func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		notifier := newCrossNodeTest(t)
+	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.Receive([]string{"rest", "other"})
 		if wasNotified(notifier.workNotified) || wasNotified(notifier.maintainerNotified) {
 			t.Error("subscribers of other kinds were notified")
@@ -169,9 +165,7 @@ func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
 // While Publish hangs, Notify does not block. Kinds above the limit are dropped and
 // counted.
 func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		notifier := newCrossNodeTest(t)
+	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.release = make(chan struct{})
 		notifier.Notify("first/a")
 		synctest.Wait()
@@ -193,9 +187,7 @@ func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 // A notification that cannot be published is counted and not repeated, because the polls find
 // the tasks. A call of Publish that hangs is cancelled.
 func TestCrossNodeNotifierCountsFailures(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		notifier := newCrossNodeTest(t)
+	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.err = errors.New("redis is unreachable")
 		notifier.Notify("work/a")
 		notifier.wantPublished(t, "after the first error", []string{"work"})
@@ -215,9 +207,7 @@ func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 
 // When Run ends, it publishes the pending notifications, such as those of returned tasks.
 func TestCrossNodeNotifierPublishesPendingKindsAtTheEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		notifier := newCrossNodeTest(t)
+	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.Notify("work/a")
 		notifier.wantPublished(t, "immediately", []string{"work"})
 		notifier.Notify("rest/a")

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // hangingStore is a store in which one call hangs until its context ends.
@@ -54,16 +56,10 @@ func TestMaintainerContinuesAfterAHangingCall(t *testing.T) {
 			task := store.tasks[0]
 			task.Postpone(time.Now().UnixMilli(), time.Minute)
 			maintainer := NewMaintainer(MaintainerConfig{Store: store, Notifier: store.notifier, Logger: slog.New(slog.DiscardHandler)})
-			ctx, end := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- maintainer.Run(ctx) }()
+			testenv.Run(t, maintainer.Run)
 			time.Sleep(2 * time.Minute)
 			if store.count(StateWaiting) != 1 {
 				t.Errorf("after the call %s hung, the due task is %s", call, task.State)
-			}
-			end()
-			if err := <-ended; err != nil {
-				t.Error(err)
 			}
 		})
 	}

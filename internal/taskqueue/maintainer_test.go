@@ -41,7 +41,6 @@ func TestBacklogMetricsHaveALimitedNumberOfKinds(t *testing.T) {
 				t.Errorf("%s has %d kinds, want 1", name, len(family.Metric))
 			}
 		}
-		workers.stop(t)
 	})
 }
 
@@ -59,7 +58,6 @@ func TestABusyQueueIsCountedRarely(t *testing.T) {
 		if n, rounds := store.callCount("backlogs"), store.callCount("next"); n < 2 || n > 31 || rounds < 100 {
 			t.Errorf("counted %d times in %d rounds within 5 minutes", n, rounds)
 		}
-		workers.stop(t)
 	})
 }
 
@@ -77,7 +75,6 @@ func TestADueTaskReturnsOnTime(t *testing.T) {
 		}
 		time.Sleep(1100 * time.Millisecond)
 		workers.wantTasks(t, StateDone, 1)
-		workers.stop(t)
 	})
 }
 
@@ -96,7 +93,6 @@ func TestATaskWhoseLastLeaseEndsIsDead(t *testing.T) {
 		if requeued, dead := metricValue(t, workers.registry, "requeues_total", ""), metricValue(t, workers.registry, "expirations_total", ""); requeued != 1 || dead != 1 {
 			t.Errorf("%v tasks were requeued and %v are dead", requeued, dead)
 		}
-		workers.stop(t)
 	})
 }
 

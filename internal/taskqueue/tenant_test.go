@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/testenv"
 )
 
 // fakeTenantStore is a store in memory with tasks of many kinds. onClaim, if set, is called
@@ -139,6 +141,12 @@ func newTestTenantQueue(t *testing.T) *testTenantQueue {
 	return queue
 }
 
+// runWithTenantQueue runs a test with a TenantQueue in virtual time.
+func runWithTenantQueue(t *testing.T, test func(t *testing.T, queue *testTenantQueue)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, newTestTenantQueue(t)) })
+}
+
 // enqueue enqueues a task for each key, and returns their ids.
 func (q *testTenantQueue) enqueue(game, topic string, keys ...string) (ids []string) {
 	q.t.Helper()
@@ -244,18 +252,9 @@ func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 	queue.wantMetric("completions_total", "", 1)
 }
 
-// startMaintainer runs a maintainer on the store; end stops it and waits for it.
-func (q *testTenantQueue) startMaintainer() (end func()) {
-	maintainer := NewMaintainer(MaintainerConfig{Store: q.store, Notifier: q.store.notifier})
-	ctx, cancel := context.WithCancel(q.t.Context())
-	ended := make(chan error)
-	go func() { ended <- maintainer.Run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-ended; err != nil {
-			q.t.Error(err)
-		}
-	}
+// startMaintainer runs a maintainer on the store.
+func (q *testTenantQueue) startMaintainer() {
+	testenv.Run(q.t, NewMaintainer(MaintainerConfig{Store: q.store, Notifier: q.store.notifier}).Run)
 }
 
 // claimOnlyTask waits for the only task and claims it.
@@ -284,11 +283,8 @@ func (q *testTenantQueue) failAttempt(attempt FailedAttempt) Task {
 
 // A failed task waits as requested, or by the backoff, until its last attempt.
 func TestTenantQueueRecordsFailures(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
-		end := queue.startMaintainer()
-		defer end()
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
+		queue.startMaintainer()
 		queue.enqueue("demo", "mail", "a")
 		failAndGetWait := func(attempt FailedAttempt) time.Duration {
 			return time.Until(time.UnixMilli(queue.failAttempt(attempt).DueAt))
@@ -310,9 +306,7 @@ func TestTenantQueueRecordsFailures(t *testing.T) {
 
 // If a call reports two failures of one lease, only the first counts.
 func TestOnlyTheFirstReportOfALeaseCounts(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		queue.enqueue("demo", "mail", "a")
 		firstReport := FailedAttempt{Lease: queue.claimOnlyTask(time.Minute).Lease(), Err: errors.New("why"), Final: true}
 		secondReport := FailedAttempt{Lease: firstReport.Lease, Err: errors.New("why not"), Wait: time.Second}
@@ -328,11 +322,8 @@ func TestOnlyTheFirstReportOfALeaseCounts(t *testing.T) {
 // The maintainer handles leases and waits that end before its next poll, because the
 // store notifies it.
 func TestMaintainerIsNotifiedByTenantQueue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
-		end := queue.startMaintainer()
-		defer end()
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
+		queue.startMaintainer()
 		queue.enqueue("demo", "mail", "a")
 		checkReturned := func(operation string, wait time.Duration) {
 			t.Helper()

@@ -38,9 +38,7 @@ func topicsAndKeys(tasks []Task) string {
 
 // A poll without a task waits for its full time. It returns immediately when there is a task.
 func TestPollsWaitForATask(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != MaxPollWait {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
@@ -60,9 +58,7 @@ func TestPollsWaitForATask(t *testing.T) {
 // A notification wakes one waiting poll, which passes it on if it found a task. So
 // a few tasks cost a few claims, however many polls wait.
 func TestANotificationWakesOnePoll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		found := make(chan string, 100)
 		var polls sync.WaitGroup
 		for range 100 {
@@ -96,9 +92,7 @@ func TestANotificationWakesOnePoll(t *testing.T) {
 // The numbers of waiting polls per game and per node are limited. A poll above the limit still
 // gets the tasks that are there.
 func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		var polls sync.WaitGroup
 		startMaxPolls := func(game string) {
 			for range maxWaitingPerGame {
@@ -135,9 +129,7 @@ func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 
 // If a caller cancels during a claim, its task returns to the queue, and another poll is notified.
 func TestACallerThatLeavesReturnsItsTasks(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancelledPoll := make(chan error)
 		go func() {
@@ -167,9 +159,7 @@ func TestACallerThatLeavesReturnsItsTasks(t *testing.T) {
 }
 
 func TestCloseEndsWaitingPolls(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		time.AfterFunc(time.Second, queue.Close)
 		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != time.Second {
 			t.Errorf("got %q after %s", keys, elapsed)
@@ -183,9 +173,7 @@ func TestCloseEndsWaitingPolls(t *testing.T) {
 
 // A poll whose claim fails passes its notification on to another poll.
 func TestAFailedPollPassesItsNotificationOn(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
+	runWithTenantQueue(t, func(t *testing.T, queue *testTenantQueue) {
 		outcomes := make(chan error, 2)
 		for range 2 {
 			go func() {

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/testenv"
 )
 
 // workersTest has running workers of the kind work and a maintainer, with one store.
@@ -21,33 +24,24 @@ type workersTest struct {
 
 	notifier *Notifier
 	registry *prometheus.Registry
-	end      context.CancelFunc
-	ended    chan error
+	stop     func() // ends the workers and the maintainer, and waits for them
 }
 
-// startWorkers starts the workers and the maintainer. The test must call stop.
+// startWorkers starts the workers and the maintainer.
 func startWorkers(t *testing.T, store *memoryQueue, kind KindConfig) *workersTest {
 	t.Helper()
-	test := &workersTest{memoryQueue: store, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	test := &workersTest{memoryQueue: store, notifier: &Notifier{}, registry: prometheus.NewRegistry()}
 	kind.Kind, store.notifier = "work", test.notifier
 	log := slog.New(slog.DiscardHandler)
 	maintainer := NewMaintainer(MaintainerConfig{Store: store, Notifier: test.notifier, Logger: log, Registry: test.registry})
 	workers := NewWorkers(Config{Store: store, Notifier: test.notifier, Kinds: []KindConfig{kind}, Logger: log, Registry: test.registry})
-	var ctx context.Context
-	ctx, test.end = context.WithCancel(t.Context())
-	go func() { test.ended <- maintainer.Run(ctx) }()
-	go func() { test.ended <- workers.Run(ctx) }()
+	test.stop = testenv.Run(t, func(ctx context.Context) error {
+		both, ctx := errgroup.WithContext(ctx)
+		both.Go(func() error { return maintainer.Run(ctx) })
+		both.Go(func() error { return workers.Run(ctx) })
+		return both.Wait()
+	})
 	return test
-}
-
-func (w *workersTest) stop(t *testing.T) {
-	t.Helper()
-	w.end()
-	for range 2 {
-		if err := <-w.ended; err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // wantTasks checks the number of tasks in a state.
@@ -94,7 +88,6 @@ func TestWorkersRunTasksConcurrently(t *testing.T) {
 		if maxRunning.Load() != 5 {
 			t.Errorf("%d tasks at the same time, want 5", maxRunning.Load())
 		}
-		workers.stop(t)
 	})
 }
 
@@ -122,7 +115,6 @@ func TestFailuresAreCountedByReason(t *testing.T) {
 		for reason, n := range map[string]float64{reasonError: 3, reasonPermanent: 1, reasonPanic: 3, reasonPostponed: 4} {
 			workers.wantFailures(t, reason, n)
 		}
-		workers.stop(t)
 	})
 }
 
@@ -149,7 +141,6 @@ func TestALongAttemptKeepsItsLease(t *testing.T) {
 		}
 		workers.wantTasks(t, StateDiscarded, 1)
 		workers.wantFailures(t, reasonLost, 1)
-		workers.stop(t)
 	})
 }
 
@@ -168,7 +159,7 @@ func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 		}})
 		workers.wantTasks(t, StateClaimed, 2)
 		start := time.Now()
-		workers.stop(t)
+		workers.stop()
 		if elapsed := time.Since(start); elapsed != 10*time.Second {
 			t.Errorf("the stop took %s, want 10 s", elapsed)
 		}
@@ -195,7 +186,6 @@ func TestResultsAreReportedAfterAnOutageOfTheStore(t *testing.T) {
 		store.setUnreachable(false)
 		time.Sleep(2 * time.Second)
 		workers.wantTasks(t, StateDone, 3)
-		workers.stop(t)
 	})
 }
 
@@ -223,7 +213,6 @@ func TestAnIdleQueueCausesFewQueries(t *testing.T) {
 		workers.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		workers.wantTasks(t, StateDone, 1)
-		workers.stop(t)
 	})
 }
 

@@ -5,17 +5,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"laststand/internal/timer"
 )
 
 func TestSetReplacesTheCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
+	runWithWheel(t, func(t *testing.T, wheel *timer.Wheel) {
 		var reused timer.Timer
 		if reused.Stop() {
 			t.Error("Stop of a timer that was never set = true, want false")
@@ -66,36 +62,4 @@ func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
 	if stats.Fired != calls.Load() || stats.Fired+stats.Stopped != setters*sets || stats.Stopped < stops.Load() || stats.Pending != 0 || stats.Waiting != 0 {
 		t.Errorf("%d calls, %d stops, stats %+v; want %d in total", calls.Load(), stops.Load(), stats, setters*sets)
 	}
-}
-
-// Timers of one tick share a slot. An emptied slot is removed within 41 s.
-func TestTimersOfATickShareASlot(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
-		for range 1000 {
-			wheel.After(time.Hour, func() {})
-		}
-		if stats := wheel.Stats(); stats.Slots != 1 || stats.Pending != 1000 {
-			t.Errorf("stats %+v, want 1000 timers in 1 slot", stats)
-		}
-		for i := range 1000 {
-			wheel.After(2*time.Hour+time.Duration(i)*time.Second, func() { t.Error("the function of a stopped timer was called") }).Stop()
-		}
-		for i := range 1000 {
-			wheel.After(time.Duration(i+1)*time.Second/10, func() { t.Error("the function of a stopped timer was called") }).Stop()
-		}
-		if stats := wheel.Stats(); stats.Slots > 1+2000 {
-			t.Errorf("%d slots, want at most one per distinct tick of the stopped timers", stats.Slots)
-		}
-		time.Sleep(42 * time.Second)
-		if stats := wheel.Stats(); stats.Slots != 1 {
-			t.Errorf("%d slots, want 1 after the others were emptied", stats.Slots)
-		}
-		time.Sleep(time.Hour)
-		if stats := wheel.Stats(); stats.Fired != 1000 || stats.Slots != 0 || stats.Late.Within[1] != 1000 {
-			t.Errorf("stats %+v, want 1000 fired within two ticks", stats)
-		}
-	})
 }

@@ -11,10 +11,7 @@ import (
 
 // All timers of a tick share one slot, and so one timer of the runtime.
 func TestATickNeedsOneSlot(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
+	runWithWheel(t, func(t *testing.T, wheel *timer.Wheel) {
 		var calls atomic.Int32
 		for range 5000 {
 			wheel.After(100*time.Second, func() { calls.Add(1) })
@@ -32,10 +29,7 @@ func TestATickNeedsOneSlot(t *testing.T) {
 
 // A slot ends with its last timer, however far away its tick is.
 func TestASlotEndsWithItsLastTimer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
+	runWithWheel(t, func(t *testing.T, wheel *timer.Wheel) {
 		var calls atomic.Int32
 		var moved timer.Timer
 		for hours := range 10_000 {
@@ -57,10 +51,7 @@ func TestASlotEndsWithItsLastTimer(t *testing.T) {
 
 // Goroutines add, move and stop timers of the same ticks, and timers become due.
 func TestConcurrentUseLosesNoTimer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
+	runWithWheel(t, func(t *testing.T, wheel *timer.Wheel) {
 		var ends atomic.Int32
 		const adders, timers = 8, 500
 		for range adders {

@@ -14,6 +14,16 @@ import (
 
 const tick = 10 * time.Millisecond
 
+// runWithWheel runs a test with a wheel in virtual time.
+func runWithWheel(t *testing.T, test func(t *testing.T, wheel *timer.Wheel)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		wheel := timer.New(timer.Config{})
+		defer wheel.Close()
+		test(t, wheel)
+	})
+}
+
 // This test runs in real time, next to the runtime's own timers.
 func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
 	t.Parallel()
@@ -45,33 +55,8 @@ func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
 	}
 }
 
-func TestAfterChainsLongWaits(t *testing.T) {
-	t.Parallel()
-	for _, wait := range []time.Duration{
-		0, time.Millisecond, tick, 20 * time.Second,
-		40960 * time.Millisecond, 40961 * time.Millisecond, 164 * time.Second, 26 * time.Hour,
-	} {
-		t.Run(wait.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				wheel := timer.New(timer.Config{})
-				defer wheel.Close()
-				start, elapsed := time.Now(), make(chan time.Duration, 2)
-				wheel.After(wait, func() { elapsed <- time.Since(start) })
-				got := <-elapsed
-				if got < wait || got > wait+2*tick {
-					t.Errorf("called after %v, want %v to 20 ms more", got, wait)
-				}
-			})
-		})
-	}
-}
-
 func TestAfterAcceptsAnyDuration(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
+	runWithWheel(t, func(t *testing.T, wheel *timer.Wheel) {
 		called := make(chan struct{})
 		farTimer := wheel.After(math.MaxInt64, func() { t.Error("called 292 years early") })
 		wheel.After(-time.Hour, func() { close(called) })
@@ -93,27 +78,6 @@ func TestAfterRefusesNil(t *testing.T) {
 		}
 	}()
 	wheel.After(0, nil)
-}
-
-func TestStopPreventsTheCallOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		wheel := timer.New(timer.Config{})
-		defer wheel.Close()
-		stopped := wheel.After(time.Second, func() { t.Error("the function of a stopped timer was called") })
-		first, second := stopped.Stop(), stopped.Stop()
-		if !first || second {
-			t.Errorf("Stop = %v, then %v; want true, false", first, second)
-		}
-		called := wheel.After(time.Second, func() {})
-		time.Sleep(time.Minute)
-		if called.Stop() {
-			t.Error("Stop after the call = true, want false")
-		}
-		if stats := wheel.Stats(); stats.Fired != 1 || stats.Stopped != 1 || stats.Pending != 0 {
-			t.Errorf("stats %+v, want 1 fired, 1 stopped, 0 pending", stats)
-		}
-	})
 }
 
 // Several goroutines stop a timer at about its deadline. Either one of them prevents the call, or

@@ -87,7 +87,6 @@ func (c contract) example(t *testing.T, eventType string) any {
 }
 
 func TestContractDescribesEveryEvent(t *testing.T) {
-	t.Parallel()
 	c := readContract(t)
 	for _, eventType := range append(EventTypes(), Ping) {
 		c.check(t, eventType, c.example(t, eventType))

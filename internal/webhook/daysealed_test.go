@@ -23,7 +23,6 @@ func (f *fixture) enqueueSealTask(t *testing.T) {
 }
 
 func TestASealedDayEnqueuesDeliveries(t *testing.T) {
-	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a"}, {Game: game, Name: "b"}, {Game: game, Name: "c", Events: []string{ArenaOver}}}
 	runWithWorkers(t, endpoints, func(t *testing.T, w *fixture) {
 		w.enqueueSealTask(t)
@@ -44,7 +43,6 @@ func TestASealedDayEnqueuesDeliveries(t *testing.T) {
 
 // The dispatcher retries the read of the top lists until it succeeds.
 func TestSealingWaitsForTheTopLists(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.setUnavailable(true)
 		env.enqueueSealTask(t)
@@ -63,7 +61,6 @@ func TestSealingWaitsForTheTopLists(t *testing.T) {
 // A node with an older or newer configuration than the node that sealed the day
 // leaves the task to other nodes for a while.
 func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
-	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}
 	runWithWorkers(t, endpoints, func(t *testing.T, w *fixture) {
 		otherRegistry, err := NewRegistry(oneEndpoint(), nil)
@@ -85,7 +82,6 @@ func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 }
 
 func TestSealingReachesEndpointsThatAnotherNodeEnabled(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.enableElsewhere(t, "a")
 		env.enqueueSealTask(t)
@@ -97,7 +93,6 @@ func TestSealingReachesEndpointsThatAnotherNodeEnabled(t *testing.T) {
 }
 
 func TestASealedDayWithoutSubscribersEnqueuesNothing(t *testing.T) {
-	t.Parallel()
 	withFakeTime(t, func(t *testing.T, env *fixture) {
 		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
 		if err := env.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(env.tasks) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 var errReply = errors.New("the endpoint refused the message")
@@ -20,7 +21,6 @@ var errReply = errors.New("the endpoint refused the message")
 func oneEndpoint() []Endpoint { return []Endpoint{{Game: game, Name: "a"}} }
 
 func TestADeliveryArrives(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(2 * time.Second)
@@ -51,7 +51,6 @@ func TestTheReplyDecidesTheDelivery(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.reply.Status, test.reply.RetryAfter), func(t *testing.T) {
-			t.Parallel()
 			runWithWorkers(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 				w.setReplies(test.reply)
 				w.enqueueDeliveries(t, "a", "e1")
@@ -72,7 +71,6 @@ func TestTheReplyDecidesTheDelivery(t *testing.T) {
 // A delivery that never arrives is tried for one to six days, about three on
 // average.
 func TestAttemptsOfADeliveryTakeDays(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.setReplies(Reply{Status: 500, Err: errReply})
 		env.enqueueDeliveries(t, "a", "e1")
@@ -128,7 +126,6 @@ func (c *recordCounter) WithAttrs([]slog.Attr) slog.Handler        { return c }
 func (c *recordCounter) WithGroup(string) slog.Handler             { return c }
 
 func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.setReplies(Reply{Status: 410, Err: errReply})
 		env.enqueueDeliveries(t, "a", "e1")
@@ -153,7 +150,6 @@ func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
 // A delivery that is requeued right after its endpoint was enabled arrives, also
 // from a node that has not refreshed its states since.
 func TestADeliveryArrivesAfterEnablingAtAnotherNode(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.enableElsewhere(t, "a")
 		env.enqueueDeliveries(t, "a", "e1")
@@ -166,7 +162,6 @@ func TestADeliveryArrivesAfterEnablingAtAnotherNode(t *testing.T) {
 
 // If an endpoint is gone but cannot be disabled now, the delivery is tried again.
 func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		if _, err := env.dispatcher.List(t.Context()); err != nil { // reads the states
 			t.Fatal(err)
@@ -188,11 +183,8 @@ func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
 
 // Another node or an operator disables and enables an endpoint.
 func TestChangesOfEndpointStatesAreNoticed(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		go func() { _ = env.dispatcher.Run(ctx) }() // ends with the test
+		testenv.Run(t, env.dispatcher.Run)
 		time.Sleep(time.Second)
 		_ = env.DisableEndpoint(t.Context(), game, "a", "it fails")
 		time.Sleep(refreshInterval)
@@ -256,7 +248,6 @@ func TestConcurrentStateReadersShareOneTimeout(t *testing.T) {
 // A node with an older configuration leaves the deliveries of a new endpoint to
 // other nodes. After configRollout they are dead.
 func TestDeliveriesOfAnUnknownEndpointBecomeDead(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.enqueueDeliveries(t, "b", "e1")
 		time.Sleep(2 * time.Second)
@@ -273,7 +264,6 @@ func TestDeliveriesOfAnUnknownEndpointBecomeDead(t *testing.T) {
 // An attempt that the end of the process interrupts is returned, and does not
 // count as a failure of the endpoint.
 func TestAnInterruptedAttemptIsReturned(t *testing.T) {
-	t.Parallel()
 	var stopped *fixture
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.respond = func(ctx context.Context, _ Endpoint, _ Message) Reply {

@@ -15,6 +15,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 const game = "com.example.quiz"
@@ -69,19 +70,14 @@ type sentMessage struct {
 // runWithWorkers runs a test with a dispatcher and workers, in virtual time, from midnight
 // UTC 2000-01-01 on.
 func runWithWorkers(t *testing.T, endpoints []Endpoint, test func(t *testing.T, env *fixture)) {
-	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newFixture(t, endpoints...)
-		workers := taskqueue.NewWorkers(taskqueue.Config{
+		testenv.Run(t, taskqueue.NewWorkers(taskqueue.Config{
 			Store: env.queue, Notifier: &env.notifier, Kinds: env.dispatcher.Services(), PollInterval: time.Hour, GracePeriod: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		})
-		ctx, stopWorkers := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = workers.Run(ctx) })
+		}).Run)
 		test(t, env)
-		stopWorkers()
-		running.Wait()
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 // An endpoint gets no attempt during a pause that it has requested. Tasks are
 // postponed during the pause, and the postponed attempts do not count.
 func TestAnEndpointCanAskForAPause(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.setReplies(Reply{Status: 429, RetryAfter: 70 * time.Second, Err: errReply})
 		env.enqueueDeliveries(t, "a", "e1")
@@ -33,7 +32,6 @@ func TestAnEndpointCanAskForAPause(t *testing.T) {
 // The first pause of an endpoint that names no duration is 30 s. Later ones grow
 // until it accepts a message.
 func TestDefaultPausesGrow(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.setReplies(Reply{Status: 503, Err: errReply})
 		env.enqueueDeliveries(t, "a", "e1")
@@ -57,7 +55,6 @@ func TestDefaultPausesGrow(t *testing.T) {
 
 // Attempts that end together cause one pause.
 func TestConcurrentAttemptsCauseOnePause(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.respond = func(context.Context, Endpoint, Message) Reply {
 			time.Sleep(100 * time.Millisecond)
@@ -75,7 +72,6 @@ func TestConcurrentAttemptsCauseOnePause(t *testing.T) {
 
 // If an endpoint is busy for days, its deliveries use up attempts.
 func TestThrottlingForDaysUsesUpAttempts(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.setReplies(Reply{Status: 503, Err: errReply})
 		env.enqueueDeliveries(t, "a", "e1")
@@ -92,7 +88,6 @@ func TestThrottlingForDaysUsesUpAttempts(t *testing.T) {
 
 // A slow endpoint does not delay others, and still gets all messages that it can accept.
 func TestASlowEndpointDelaysNoOther(t *testing.T) {
-	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "slow"}, {Game: game, Name: "quick"}}
 	runWithWorkers(t, endpoints, func(t *testing.T, w *fixture) {
 		w.respond = func(_ context.Context, e Endpoint, _ Message) Reply {
@@ -129,7 +124,6 @@ func TestASlowEndpointDelaysNoOther(t *testing.T) {
 
 // A fast endpoint gets all messages, and none is postponed.
 func TestAFastEndpointGetsAllMessages(t *testing.T) {
-	t.Parallel()
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
 		env.respond = func(context.Context, Endpoint, Message) Reply {
 			time.Sleep(10 * time.Millisecond)
