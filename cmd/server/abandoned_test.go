@@ -67,7 +67,7 @@ func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 	t.Helper()
 	duels := map[string]duelPair{}
 	for game := range duelConfigsByPhase {
-		duel := pairUp(t, newDuelClient(t, first, game), newDuelClient(t, second, game)).waitForMatch(t)
+		duel := startDuel(t, first, second, game)
 		if game != "countdown" {
 			duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 			duel[0].submitAndRead(t, true)

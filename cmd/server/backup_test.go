@@ -68,9 +68,9 @@ func newViewReader(t *testing.T, config string, db testenv.SQL) *viewReader {
 
 // fill plays duels, and adds a ban, a revocation, a correction, a key and dead tasks.
 func (v *viewReader) fill() {
-	for _, transcript := range playDuels(v.t, v.url, 3) {
-		v.players = append(v.players, transcript.guest.ID)
-		v.matches = append(v.matches, transcript.match)
+	for _, c := range playDuels(v.t, v.url, 3) {
+		v.players = append(v.players, c.id)
+		v.matches = append(v.matches, c.match)
 	}
 	v.run(v.t, 0, "bans", "add", "--game=demo", "--player="+v.players[0], "--reason=two accounts")
 	v.run(v.t, 0, "tokens", "revoke", "--game=demo", "--subject="+v.players[1], "--reason=lost phone")

@@ -24,18 +24,18 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 			t.Helper()
 			checkContains(t, node.run(t, wantCode, append(args, "--game=demo")...), wantOutput)
 		}
-		transcripts := playDuels(t, node.url, 3)
-		checkStoredResults(t, node.url, transcripts)
+		players := playDuels(t, node.url, 3)
+		checkStoredResults(t, node.url, players)
 		run(0, ": 0 differences", "boards", "verify")
 
-		loser := transcripts[0].guest.ID
+		loser := players[0].id
 		corruptEntry(t, cache, loser)
 		run(1, "player all "+loser+": entry: ledger newest ", "boards", "verify")
 		run(0, "new leaderboards are served", "boards", "rebuild", "--wait")
 		run(0, ": 0 differences", "boards", "verify")
-		checkStoredResults(t, node.url, transcripts)
+		checkStoredResults(t, node.url, players)
 
-		match := transcripts[0].match
+		match := players[0].match
 		run(0, match+": 2 rows", "boards", "disqualify", "--match="+match, "--reason=two accounts")
 		run(0, match+": 0 rows", "boards", "disqualify", "--match="+match, "--reason=again")
 		for _, window := range []string{"all", "day", "7d", "30d"} {

@@ -30,10 +30,10 @@ func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 		t.Fatalf("the watch of the control player: %s", f.Raw)
 	}
 	readPush[leaderboard.Page](t, control, protocol.TypeBoard)
-	transcripts := playDuels(t, node.url, 1)
+	players := playDuels(t, node.url, 1)
 	for {
 		page := readPush[leaderboard.Page](t, control, protocol.TypeBoard)
-		if len(page.Entries) == len(transcripts) {
+		if len(page.Entries) == len(players) {
 			return
 		}
 	}

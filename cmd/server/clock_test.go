@@ -31,7 +31,7 @@ func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 		"demo": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 200, RevealMS: 100},
 	}))
 	urls := []string{cluster.node(t).url, cluster.node(t).url}
-	duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	duel := startDuel(t, urls[0], urls[1], "demo")
 	duel.each(func(c *matchClient) {
 		c.waitForSettled = true
 		c.checkRecent(t, "the welcome", c.Welcome.ServerAt)

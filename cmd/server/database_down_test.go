@@ -22,7 +22,7 @@ func TestResultsWaitWhileTheDatabaseIsDown(t *testing.T) {
 	cluster := testCluster{config: configFile(t, fastDuelsConfig), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
 	first, second := cluster.node(t), cluster.node(t)
 	idle := newDuelClient(t, first.url, "demo")
-	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	duel := startDuel(t, first.url, second.url, "demo")
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 
 	database.Kill()

@@ -100,24 +100,19 @@ func TestResultsWaitWhileTheDiskIsFull(t *testing.T) {
 	disk := newTestDisk(t)
 	flags := []string{"--data=" + disk.dir, "--config=" + configFile(t, slowDuelsConfig)}
 	process := startProcess(t, flags...)
-	players, match := newPlayerPair(t, process.url)
+	duel := startDuel(t, process.url, process.url, "demo")
 
 	disk.makeFull(process.cmd.Process.Pid)
 	var problem struct{ Code protocol.Code }
 	if status := postGuest(t, process.url, device, "").decode(t, &problem); status != http.StatusServiceUnavailable || problem.Code != protocol.CodeUnavailable {
 		t.Errorf("on a full disk a new player gets %d %s", status, problem.Code)
 	}
-	over := players.finishMatch(t, match, 0, 3)
-	var profile struct{ Matches int }
-	if status := get(t, process.url+"/v1/games/demo/players/"+players[0].ID, &profile); status != http.StatusOK || profile.Matches != 0 {
-		t.Errorf("on a full disk a profile is answered with %d: %+v", status, profile)
-	}
+	playToEnd(t, duel[:]...)
+	checkUnsettled(t, process.url, "demo", duel[0])
 
 	disk.makeRoom(process.cmd.Process.Pid)
-	for _, player := range players {
-		readPush[protocol.Settled](t, player, protocol.TypeSettled)
-	}
-	checkProfiles(t, process.url, over)
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
+	checkSettledOnce(t, process.url, "demo", duel[0].over)
 	if r := postGuest(t, process.url, device, ""); r.status != http.StatusCreated {
 		t.Errorf("with room again a new player gets %s", r)
 	}
@@ -125,5 +120,5 @@ func TestResultsWaitWhileTheDiskIsFull(t *testing.T) {
 	if code := process.wait(t); code != 0 {
 		t.Errorf("the process ended with %d\n%s", code, process.log)
 	}
-	checkProfiles(t, startProcess(t, flags...).url, over)
+	checkSettledOnce(t, startProcess(t, flags...).url, "demo", duel[0].over)
 }

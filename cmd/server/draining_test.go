@@ -17,7 +17,7 @@ func TestPlayersOfAStoppedNodeContinueAtAnotherNode(t *testing.T) {
 	cluster := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo", "queue"))
 	leaving, staying := cluster.process(t), cluster.node(t)
 	idle, waiting := newDuelClient(t, leaving.url, "demo"), newDuelClient(t, leaving.url, "queue")
-	duel := pairUp(t, newDuelClient(t, leaving.url, "demo"), newDuelClient(t, staying.url, "demo")).waitForMatch(t)
+	duel := startDuel(t, leaving.url, staying.url, "demo")
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	waiting.joinQueue(t)
 	host, lobbyPlayer := openLobby(t, staying.url, leaving.url)

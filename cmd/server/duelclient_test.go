@@ -32,6 +32,12 @@ func (d duelPair) each(do func(c *matchClient)) {
 	}
 }
 
+// startDuel starts a duel between two new players of a game.
+func startDuel(t *testing.T, firstURL, secondURL, game string) duelPair {
+	t.Helper()
+	return pairUp(t, newDuelClient(t, firstURL, game), newDuelClient(t, secondURL, game)).waitForMatch(t)
+}
+
 // pairUp pairs two players who are alone in their game's lobby. The second player is paired when
 // joining. The node of the first player finds the match when it polls.
 func pairUp(t *testing.T, first, second *matchClient) duelPair {

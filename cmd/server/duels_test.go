@@ -14,7 +14,6 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	player "laststand/loadtest/players"
 )
 
 const (
@@ -34,51 +33,52 @@ func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
 			flags.Redis = &url
 		}
 		node := startNode(t, flags)
-		transcripts := playDuels(t, node.url, 50)
+		players := playDuels(t, node.url, 50)
 		matches := make(map[string]bool)
-		for _, transcript := range transcripts {
-			matches[transcript.match] = true
+		for _, c := range players {
+			matches[c.match] = true
 		}
 		if len(matches) != 50 {
 			t.Fatalf("%d matches were played, want 50", len(matches))
 		}
-		checkStoredResults(t, node.url, transcripts)
+		checkStoredResults(t, node.url, players)
 		if db.URL == "" { // the leaderboards are in the memory of the process, and a restart rebuilds them from the ledger
 			node.stop()
-			checkStoredResults(t, startNode(t, flags).url, transcripts)
+			checkStoredResults(t, startNode(t, flags).url, players)
 		}
 	})
 }
 
 // playDuels plays duels between pairs of new players, all at the same time, and compares all
 // frames with the rules.
-func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
+func playDuels(t *testing.T, url string, pairs int) []*matchClient {
 	t.Helper()
 	rules := &checker.Checker{LimitMS: duelLimitMS}
-	transcripts := make([]*duelTranscript, 2*pairs)
-	for i := range transcripts {
-		guest, err := player.CreateGuest(t.Context(), url, "demo", "")
-		if err != nil {
-			t.Fatal(err)
+	clients := make([]*matchClient, 2*pairs)
+	for i := range clients {
+		clients[i] = newDuelClient(t, url, "demo")
+		clients[i].isStrict, clients[i].waitForSettled = true, true
+		clients[i].plan = func(int) (right, silent bool) {
+			time.Sleep(time.Duration(rand.N(30)) * time.Millisecond) // a player thinks
+			return rand.N(2) == 0, false
 		}
-		transcripts[i] = &duelTranscript{guest: guest, view: rules.Player(guest.ID), sent: map[int64]protocol.Answer{}, answers: map[int]protocol.Answered{}}
 	}
+	follow(rules, clients)
 	var group errgroup.Group
-	for _, transcript := range transcripts {
+	for _, c := range clients {
 		group.Go(func() error {
-			p, err := player.Connect(t.Context(), url, transcript.guest, nil)
-			if err != nil {
+			defer c.Close()
+			if _, err := c.Send(protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); err != nil {
 				return err
 			}
-			defer p.Close()
-			return transcript.play(p)
+			return c.play()
 		})
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	judge(t, rules)
-	return transcripts
+	return clients
 }
 
 // judge compares all matches with the rules, after their clients have ended.
@@ -91,68 +91,23 @@ func judge(t *testing.T, rules *checker.Checker) {
 	}
 }
 
-// duelTranscript is a duel as one of its players saw it.
-type duelTranscript struct {
-	guest   player.Guest
-	view    *checker.View
-	match   string
-	sent    map[int64]protocol.Answer // by request id
-	answers map[int]protocol.Answered // by question
-	over    protocol.MatchOver
-	settled *protocol.Settled
-}
-
-// play plays one duel to its end and records the frames.
-func (d *duelTranscript) play(p *player.Player) error {
-	if _, err := p.Send(protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); err != nil {
-		return err
-	}
-	for d.settled == nil {
-		f, err := p.Read(time.Minute)
-		if err != nil {
-			return err
-		}
-		if err := d.handleFrame(p, f); err != nil {
-			return err
-		}
-	}
-	d.view.Finish()
-	return nil
-}
-
-func (d *duelTranscript) handleFrame(p *player.Player, f checker.Frame) error {
-	if err := d.view.Push(f, 0); err != nil {
-		return err
-	}
-	d.match = d.view.Match()
-	if f.Type != protocol.TypeQuestionClosed && revealsAnswer(f.Raw) {
-		return fmt.Errorf("the frame reveals an answer: %s", f.Raw)
-	}
-	switch f.Type {
-	case protocol.TypeQuestion:
-		return d.answer(p, f)
-	case protocol.TypeAnswered:
-		var a protocol.Answered
-		if err := json.Unmarshal(f.Data, &a); err != nil {
-			return err
-		}
-		d.answers[a.Question] = a
-		_, err := d.view.Accepted(d.sent[*f.Re], f.Data)
-		return err
-	case protocol.TypeAnswerSeen:
-		var seen protocol.AnswerSeen
-		if err := json.Unmarshal(f.Data, &seen); err != nil {
-			return err
-		}
-		if _, hasAnswer := d.answers[seen.Question]; seen.Player == d.guest.ID && !hasAnswer {
-			return fmt.Errorf("answer.seen came before the reply to the same answer: %s", f.Raw)
-		}
-	case protocol.TypeMatchOver:
-		return json.Unmarshal(f.Data, &d.over)
-	case protocol.TypeSettled:
-		return json.Unmarshal(f.Data, &d.settled)
-	case protocol.TypeError:
+// checkStrictly returns an error if a frame reveals an answer too early, if a push comes before the reply
+// to its cause, or if the server refuses something.
+func (c *matchClient) checkStrictly(f checker.Frame) error {
+	var seen protocol.AnswerSeen
+	switch {
+	case f.Type == protocol.TypeError:
 		return fmt.Errorf("refused: %s", f.Raw)
+	case f.Type != protocol.TypeQuestionClosed && revealsAnswer(f.Raw):
+		return fmt.Errorf("the frame reveals an answer: %s", f.Raw)
+	case f.Type != protocol.TypeAnswerSeen:
+		return nil
+	}
+	if err := json.Unmarshal(f.Data, &seen); err != nil {
+		return err
+	}
+	if seen.Player == c.id && !c.hasAnswered(seen.Question) {
+		return fmt.Errorf("answer.seen came before the reply to the same answer: %s", f.Raw)
 	}
 	return nil
 }
@@ -165,17 +120,4 @@ func revealsAnswer(frame []byte) bool {
 		}
 	}
 	return false
-}
-
-func (d *duelTranscript) answer(p *player.Player, f checker.Frame) error {
-	var q protocol.Question
-	if err := json.Unmarshal(f.Data, &q); err != nil {
-		return err
-	}
-	time.Sleep(time.Duration(rand.N(30)) * time.Millisecond) // a player thinks
-	a := protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)}
-	d.view.Sent(a)
-	id, err := p.Send(protocol.TypeAnswer, a)
-	d.sent[id] = a
-	return err
 }

@@ -21,7 +21,7 @@ func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 	t.Parallel()
 	cluster := newTestCluster(t, "", slowDuels("demo"))
 	first, second := cluster.nodesWithoutInboxes(t)
-	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	duel := startDuel(t, first.url, second.url, "demo")
 	for range 4 {
 		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 		for i, c := range duel {

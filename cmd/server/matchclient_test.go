@@ -98,6 +98,7 @@ type matchClient struct {
 	match             string
 	settled           *protocol.Settled
 	waitForSettled    bool // wait for the settled push
+	isStrict          bool // checkStrictly checks all frames
 
 	view      *checker.View             // compares all frames with the rules; nil: nothing is compared
 	submitted map[int64]protocol.Answer // answers by request id
@@ -202,6 +203,11 @@ func (c *matchClient) handleFrame(f checker.Frame) error {
 	c.frames = append(c.frames, string(f.Raw))
 	if err := c.checkFrame(f); err != nil {
 		return err
+	}
+	if c.isStrict {
+		if err := c.checkStrictly(f); err != nil {
+			return err
+		}
 	}
 	if f.Seq != 0 {
 		if c.seq++; f.Seq != c.seq {

@@ -120,7 +120,7 @@ func advanceToReveal(t *testing.T, duel duelPair) step {
 func checkMatchWithoutPlayersEnds(t *testing.T, cluster testCluster, survivor *testNode) {
 	t.Helper()
 	victim := cluster.process(t)
-	duel := pairUp(t, newDuelClient(t, victim.url, "alone"), newDuelClient(t, victim.url, "alone")).waitForMatch(t)
+	duel := startDuel(t, victim.url, victim.url, "alone")
 	lastStep := advanceToOpen(t, duel)
 	victim.signal(syscall.SIGKILL)
 	var stored struct {

@@ -24,7 +24,7 @@ func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 	t.Parallel()
 	cluster := newTestCluster(t, redisWithDocumentedKeys(t), slowDuels("demo"))
 	urls := []string{cluster.node(t).url, cluster.node(t).url}
-	duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	duel := startDuel(t, urls[0], urls[1], "demo")
 	traveller, other := duel[0], duel[1]
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	previous := traveller.Player

@@ -19,7 +19,7 @@ func TestPlayersOfAnUnreadableMatchCanPlayAgain(t *testing.T) {
 	server := testenv.Redis(t)
 	cluster := newTestCluster(t, server.URL, slowDuels("demo"))
 	oldNode := startNode(t, cli.Flags{Config: cluster.config, Data: &cluster.db.Dir, Database: &cluster.db.URL, Redis: &cluster.redis, Drain: ptr("1ms")})
-	oldDuel := pairUp(t, newDuelClient(t, oldNode.url, "demo"), newDuelClient(t, oldNode.url, "demo")).waitForMatch(t)
+	oldDuel := startDuel(t, oldNode.url, oldNode.url, "demo")
 	oldNode.stop()
 	rewritePlans(t, server, `"form":4`, `"form":3`)
 

@@ -41,7 +41,7 @@ func TestReadsAreCompleteOnceANodeIsReady(t *testing.T) {
 		}
 		checkStarts("p_nobody", false)
 		p := startProcess(t, args...)
-		guest := playDuels(t, p.url, 2)[0].guest.ID
+		guest := playDuels(t, p.url, 2)[0].id
 		checkReads(t, p, guest, true)
 		p.stopAndWait(t)
 		checkStarts(guest, true)
@@ -152,7 +152,7 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 			flags.Redis = &cache.URL
 		}
 		node := startNode(t, flags)
-		guest := playDuels(t, node.url, 1)[0].guest.ID
+		guest := playDuels(t, node.url, 1)[0].id
 		stop := startReaders(t, node.url, guest)
 		for range 10 {
 			node.run(t, 0, "boards", "rebuild", "--wait", "--game=demo")

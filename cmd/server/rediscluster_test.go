@@ -38,7 +38,7 @@ func TestAQuestionGetsItsTimeBackAfterItsSlotMoved(t *testing.T) {
 	cluster := testenv.StartCluster(t, 3, 0)
 	servers := newTestCluster(t, cluster.URL, duelsConfig(map[string]config.Duel{"demo": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 50, RevealMS: 50}}))
 	first, second := servers.node(t), servers.node(t)
-	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	duel := startDuel(t, first.url, second.url, "demo")
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	finishMove := startMove(t, cluster, duel[0].match)
 	id := duel[0].submit(t, true)

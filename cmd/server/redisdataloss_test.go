@@ -15,8 +15,8 @@ func TestMatchesAreAbandonedWhenRedisReturnsWithOldData(t *testing.T) {
 	server := testenv.Redis(t)
 	cluster := newTestCluster(t, server.URL, slowDuels("demo", "ended"))
 	first, second := cluster.node(t), cluster.node(t)
-	lost := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
-	ended := pairUp(t, newDuelClient(t, first.url, "ended"), newDuelClient(t, second.url, "ended")).waitForMatch(t)
+	lost := startDuel(t, first.url, second.url, "demo")
+	ended := startDuel(t, first.url, second.url, "ended")
 	for _, duel := range []duelPair{lost, ended} {
 		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	}
@@ -49,7 +49,7 @@ func TestMatchesThatAPromotedReplicaLacksAreAbandoned(t *testing.T) {
 	first, second := servers.node(t), servers.node(t)
 	var lost, remaining []duelPair
 	for len(lost) == 0 || len(remaining) == 0 || len(lost)+len(remaining) < 6 {
-		duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+		duel := startDuel(t, first.url, second.url, "demo")
 		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 		if keys := redisCommand(t, master, "KEYS", "m:*:"+duel[0].match); len(keys.([]any)) > 0 {
 			lost = append(lost, duel)

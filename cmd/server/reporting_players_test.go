@@ -31,7 +31,7 @@ func TestBehavioursOfPlayersAreReported(t *testing.T) {
 	first, second := r.node(t), r.node(t)
 	duels := map[string]duelPair{}
 	for _, game := range r.games {
-		duel := pairUp(t, newDuelClient(t, first.url, game), newDuelClient(t, second.url, game)).waitForMatch(t)
+		duel := startDuel(t, first.url, second.url, game)
 		duel.each(func(c *matchClient) {
 			c.readUntilPush(t, protocol.TypeQuestion)
 			q := c.asked[0]

@@ -32,7 +32,7 @@ const lostDevice, bannedDevice = device + "-lost", device + "-banned"
 func beginRollback(t *testing.T, node *testNode, redis string, atBackup ...func()) *rollback {
 	r := &rollback{t: t, redis: redis, file: filepath.Join(t.TempDir(), "backup")}
 	r.banned = newDeviceGuest(t, node.url, bannedDevice)
-	r.duel = pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
+	r.duel = startDuel(t, node.url, node.url, "demo")
 	r.play()
 	node.run(t, 0, "backup", r.file)
 	for _, f := range atBackup {

@@ -20,7 +20,7 @@ func TestADuelContinuesAfterASentinelFailover(t *testing.T) {
 	replica := testenv.Replica(t, master)
 	servers := newTestCluster(t, testenv.Sentinels(t, master, string(config), "laststand"), slowDuels("demo"))
 	first, second := servers.node(t), servers.node(t)
-	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	duel := startDuel(t, first.url, second.url, "demo")
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	acknowledged := duel[0].submitAndRead(t, true)
 	if replicas := redisCommand(t, master, "WAIT", 1, 10_000); replicas != int64(1) {

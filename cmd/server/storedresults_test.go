@@ -11,7 +11,7 @@ import (
 
 // checkStoredResults compares profiles, histories, matches and leaderboards with what the server sent
 // to the players.
-func checkStoredResults(t *testing.T, url string, transcripts []*duelTranscript) {
+func checkStoredResults(t *testing.T, url string, players []*matchClient) {
 	t.Helper()
 	gameURL := url + "/v1/games/demo"
 	board := make(map[string]leaderboard.Entry)
@@ -28,24 +28,24 @@ func checkStoredResults(t *testing.T, url string, transcripts []*duelTranscript)
 		}
 		cursor = "&cursor=" + page.NextCursor
 	}
-	if len(board) != len(transcripts) {
-		t.Errorf("the leaderboard has %d entries, want %d", len(board), len(transcripts))
+	if len(board) != len(players) {
+		t.Errorf("the leaderboard has %d entries, want %d", len(board), len(players))
 	}
-	for _, transcript := range transcripts {
-		transcript.checkPlayer(t, gameURL, board[transcript.guest.ID])
+	for _, c := range players {
+		c.checkPlayer(t, gameURL, board[c.id])
 	}
 }
 
-func (d *duelTranscript) checkPlayer(t *testing.T, gameURL string, entry leaderboard.Entry) {
+func (c *matchClient) checkPlayer(t *testing.T, gameURL string, entry leaderboard.Entry) {
 	t.Helper()
 	var own protocol.OverStanding
-	for _, s := range d.over.Standings {
-		if s.Player == d.guest.ID {
+	for _, s := range c.over.Standings {
+		if s.Player == c.id {
 			own = s
 		}
 	}
 	want := leaderboard.Entry{
-		Rank: entry.Rank, ID: d.guest.ID, Nickname: d.guest.Nickname, Value: own.Score, Score: own.Score, TimeMS: own.TimeMS, Matches: 1,
+		Rank: entry.Rank, ID: c.id, Nickname: c.Nickname, Value: own.Score, Score: own.Score, TimeMS: own.TimeMS, Matches: 1,
 		Asked: duelQuestions, Answered: int64(own.Answered), Correct: int64(own.Correct), Accuracy: float64(own.Correct) / duelQuestions,
 	}
 	if entry != want {
@@ -57,9 +57,9 @@ func (d *duelTranscript) checkPlayer(t *testing.T, gameURL string, entry leaderb
 		Score, Matches, Asked, Correct int64
 		TimeMS                         int64 `json:"time_ms"`
 	}
-	get(t, gameURL+"/players/"+d.guest.ID, &profile)
-	if profile.Score != own.Score || profile.TimeMS != own.TimeMS || profile.Matches != 1 || profile.Rating != *d.settled.Rating {
-		t.Errorf("profile %+v, want the values of the match: %+v, and rating %d", profile, own, *d.settled.Rating)
+	get(t, gameURL+"/players/"+c.id, &profile)
+	if profile.Score != own.Score || profile.TimeMS != own.TimeMS || profile.Matches != 1 || profile.Rating != *c.settled.Rating {
+		t.Errorf("profile %+v, want the values of the match: %+v, and rating %d", profile, own, *c.settled.Rating)
 	}
 	var history struct {
 		Matches []struct {
@@ -68,14 +68,14 @@ func (d *duelTranscript) checkPlayer(t *testing.T, gameURL string, entry leaderb
 			Score int64
 		}
 	}
-	get(t, gameURL+"/players/"+d.guest.ID+"/matches", &history)
-	if len(history.Matches) != 1 || history.Matches[0].Match != d.match || history.Matches[0].Score != own.Score || history.Matches[0].Rank != own.Rank {
-		t.Errorf("history %+v, want %s with %+v", history, d.match, own)
+	get(t, gameURL+"/players/"+c.id+"/matches", &history)
+	if len(history.Matches) != 1 || history.Matches[0].Match != c.match || history.Matches[0].Score != own.Score || history.Matches[0].Rank != own.Rank {
+		t.Errorf("history %+v, want %s with %+v", history, c.match, own)
 	}
 	var match struct{ Standings []protocol.OverStanding }
-	get(t, gameURL+"/matches/"+d.match, &match)
-	i := slices.IndexFunc(match.Standings, func(s protocol.OverStanding) bool { return s.Player == d.guest.ID })
-	if len(match.Standings) != 2 || i < 0 || match.Standings[i].Rank != own.Rank || *match.Standings[i].Rating != *d.settled.Rating {
-		t.Errorf("match %s: %+v, want rank %d and rating %d", d.match, match.Standings, own.Rank, *d.settled.Rating)
+	get(t, gameURL+"/matches/"+c.match, &match)
+	i := slices.IndexFunc(match.Standings, func(s protocol.OverStanding) bool { return s.Player == c.id })
+	if len(match.Standings) != 2 || i < 0 || match.Standings[i].Rank != own.Rank || *match.Standings[i].Rating != *c.settled.Rating {
+		t.Errorf("match %s: %+v, want rank %d and rating %d", c.match, match.Standings, own.Rank, *c.settled.Rating)
 	}
 }

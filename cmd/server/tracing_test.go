@@ -73,20 +73,20 @@ func startTracedNode(t *testing.T, endpoint string) (node *testNode, receiver *w
 // or answers of players.
 func TestTracesReachTheCollector(t *testing.T) {
 	t.Parallel()
-	c := &traceCollector{spans: make(map[string]int)}
-	node, receiver := startTracedNode(t, testenv.Serve(t, c.ServeHTTP)+"/v1/traces")
-	transcripts := playDuels(t, node.url, 2)
-	receiver.waitForAccepted("w", webhook.MatchSettled, len(transcripts)/2)
+	traces := &traceCollector{spans: make(map[string]int)}
+	node, receiver := startTracedNode(t, testenv.Serve(t, traces.ServeHTTP)+"/v1/traces")
+	players := playDuels(t, node.url, 2)
+	receiver.waitForAccepted("w", webhook.MatchSettled, len(players)/2)
 	node.stop() // sends the last traces
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	traces.mu.Lock()
+	defer traces.mu.Unlock()
 	for name, least := range map[string]int{"POST /v1/games/{game}/guests": 4, "answer": 4 * duelQuestions, "settle results": 1, "deliver webhook": 2} {
-		if c.spans[name] < least {
-			t.Errorf("%d spans %q arrived, want at least %d: %v", c.spans[name], name, least, c.spans)
+		if traces.spans[name] < least {
+			t.Errorf("%d spans %q arrived, want at least %d: %v", traces.spans[name], name, least, traces.spans)
 		}
 	}
-	for _, transcript := range transcripts {
-		if strings.Contains(c.text.String(), transcript.guest.Token) || strings.Contains(c.text.String(), transcript.guest.Nickname) {
+	for _, c := range players {
+		if strings.Contains(traces.text.String(), c.Token) || strings.Contains(traces.text.String(), c.Nickname) {
 			t.Error("a trace has the token or the nickname of a player")
 		}
 	}

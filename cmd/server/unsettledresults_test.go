@@ -58,7 +58,7 @@ func TestAPlayerWhoIsNotReleasedIsReleasedLater(t *testing.T) {
 	t.Parallel()
 	store := testenv.Redis(t)
 	node := newTestCluster(t, store.URL, fastDuelsConfig).node(t)
-	duel := pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
+	duel := startDuel(t, node.url, node.url, "demo")
 	client := redisClient(t, store.URL)
 	lastDuel := "duel:{lobby:demo}:" + duel[0].id
 	if err := errors.Join(client.Del(t.Context(), lastDuel).Err(), client.SAdd(t.Context(), lastDuel, "no string").Err()); err != nil {

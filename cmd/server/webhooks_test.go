@@ -78,21 +78,21 @@ func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
 }
 
 // checkMatchesSent checks that each match was sent with the standings that its players got.
-func checkMatchesSent(t *testing.T, receiver *webhookReceiver, transcripts []*duelTranscript) {
+func checkMatchesSent(t *testing.T, receiver *webhookReceiver, players []*matchClient) {
 	t.Helper()
 	ids := map[string]string{}
-	for _, event := range receiver.waitForAccepted("all", webhook.MatchSettled, len(transcripts)/2) {
+	for _, event := range receiver.waitForAccepted("all", webhook.MatchSettled, len(players)/2) {
 		ids[event.payload.Data.Match] = event.id
 		if data := event.payload.Data; data.Game != "demo" || !data.Counts || len(data.Standings) != 2 {
 			t.Errorf("%s", event.body)
 		}
 	}
-	for _, event := range receiver.waitForAccepted("matches", webhook.MatchSettled, len(transcripts)/2) {
+	for _, event := range receiver.waitForAccepted("matches", webhook.MatchSettled, len(players)/2) {
 		if ids[event.payload.Data.Match] != event.id {
 			t.Errorf("%s has the ids %s and %s", event.payload.Data.Match, ids[event.payload.Data.Match], event.id)
 		}
 		for i, s := range event.payload.Data.Standings {
-			over := findMatchOver(transcripts, event.payload.Data.Match)
+			over := findMatchOver(players, event.payload.Data.Match)
 			if over == nil || over.Standings[i].Player != s.Player || over.Standings[i].Score != s.Score {
 				t.Errorf("%s; the players got %+v", event.body, over)
 			}
@@ -100,10 +100,10 @@ func checkMatchesSent(t *testing.T, receiver *webhookReceiver, transcripts []*du
 	}
 }
 
-func findMatchOver(transcripts []*duelTranscript, match string) *protocol.MatchOver {
-	for _, transcript := range transcripts {
-		if transcript.match == match {
-			return &transcript.over
+func findMatchOver(players []*matchClient, match string) *protocol.MatchOver {
+	for _, c := range players {
+		if c.match == match {
+			return c.over
 		}
 	}
 	return nil
