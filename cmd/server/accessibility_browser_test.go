@@ -33,10 +33,7 @@ const seriousFaults = `axe.run().then(({violations}) => violations.filter(({impa
 // checkAccessibility fails the test if axe-core finds a serious fault in what a tab shows.
 func (p *tab) checkAccessibility(state string) {
 	p.Helper()
-	axe, err := readAxe()
-	if err != nil {
-		p.Fatal(err)
-	}
+	axe := must(readAxe())(p.T)
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+"; ''")); err != nil {

@@ -103,9 +103,7 @@ func TestInvalidBankCommandsFailWithAReason(t *testing.T) {
 	t.Parallel()
 	dir, data := t.TempDir(), folderWithDatabase(t)
 	truncated := filepath.Join(dir, "torn.json")
-	if err := os.WriteFile(truncated, []byte(`{"name":"x","questions":[`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(truncated, []byte(`{"name":"x","questions":[`), 0o600))
 	for line, want := range map[string]string{
 		"import --bank=builtin " + samplePath("spreadsheet.csv"): "is not a valid name",
 		"import --bank=a/b " + samplePath("spreadsheet.csv"):     "--bank",
@@ -148,8 +146,6 @@ func questionFile(t *testing.T, lang string, count int) string {
 		fmt.Fprintf(&rows, "%s %d?,single,yes,no,1,%s,General\n", lang, i, lang)
 	}
 	path := filepath.Join(t.TempDir(), "questions.csv")
-	if err := os.WriteFile(path, []byte(rows.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(path, []byte(rows.String()), 0o600))
 	return path
 }

@@ -74,8 +74,6 @@ func addPoint(t *testing.T, rdb *redis.Client, key, player string) int {
 	}
 	fields := strings.Fields(packed)
 	fields[1] += "1"
-	if err := rdb.HSet(ctx, key, player, strings.Join(fields, " ")).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, rdb.HSet(ctx, key, player, strings.Join(fields, " ")).Err())
 	return 1
 }

@@ -45,9 +45,7 @@ func newBrowser(t *testing.T, executable string, flags ...chromedp.ExecAllocator
 		stopAllocator()
 		chromedp.FromContext(allocator).Allocator.Wait()
 	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, chromedp.Do(ctx))
 	return browser{t, ctx}
 }
 
@@ -119,10 +117,7 @@ func (p *tab) waitForAttribute(selector chromedp.CSS, attribute string) string {
 	p.runSteps(chromedp.WaitVisible(selector))
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.AttributeValue(selector, attribute))
-	if err != nil {
-		p.Fatal(err)
-	}
+	value := must(chromedp.Run(ctx, chromedp.AttributeValue(selector, attribute)))(p.T)
 	return value.Value
 }
 
@@ -150,9 +145,6 @@ func (p *tab) showsAnswer(selector string, answers []string) bool {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.querySelector('.tile-text')?.textContent ?? ''", selector)))
-	if err != nil {
-		p.Fatal(err)
-	}
+	text := must(chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.querySelector('.tile-text')?.textContent ?? ''", selector))))(p.T)
 	return slices.Contains(answers, text)
 }

@@ -131,10 +131,7 @@ func (n *testNode) token(t *testing.T, role, sub string) string {
 // redisClient returns a client of the Redis at a URL.
 func redisClient(t *testing.T, url string) *redis.Client {
 	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := must(redis.ParseURL(url))(t)
 	client := redis.NewClient(options)
 	t.Cleanup(func() { client.Close() })
 	return client

@@ -31,10 +31,7 @@ func commandPaths(n *kong.Node) [][]string {
 
 func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	model, err := cli.Model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must(cli.Model())(t)
 	for _, path := range commandPaths(model.Node) {
 		code, out, stderr := command(append(path, "--help")...)
 		if code != 0 || stderr != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
@@ -229,12 +226,7 @@ type claims struct {
 
 func decodeClaims(t *testing.T, token string) (parsed claims) {
 	t.Helper()
-	encoded, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(encoded, &parsed); err != nil {
-		t.Fatal(err)
-	}
+	encoded := must(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1]))(t)
+	requireNoError(t, json.Unmarshal(encoded, &parsed))
 	return parsed
 }

@@ -54,10 +54,7 @@ func TestASinglePrivateAddressIsLogged(t *testing.T) {
 		warn := newSingleAddressWarning(test.trusted, registry, slog.New(slog.DiscardHandler))
 		warn(netip.MustParseAddr(test.address))
 		warn(netip.MustParseAddr(test.address))
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := must(registry.Gather())(t)
 		if got := families[0].GetMetric()[0].GetCounter().GetValue(); got != test.wantCount {
 			t.Errorf("%s, with %v trusted: %v counted, want %v", test.address, test.trusted, got, test.wantCount)
 		}

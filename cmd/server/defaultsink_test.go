@@ -12,14 +12,9 @@ import (
 func TestTheDefaultSinkDoesNotStopAStart(t *testing.T) {
 	t.Parallel()
 	for text, fails := range map[string]bool{"games: {demo: }": false, "games: {demo: {behaviours: {sink: {type: file}}}}": true} {
-		c, err := config.Read(configFile(t, text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(config.Read(configFile(t, text)))(t)
 		c.Data = filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(c.Data, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.WriteFile(c.Data, nil, 0o600))
 		var r reporting
 		if err := r.openSinks(&c, nil, newClients()); (err != nil) != fails {
 			t.Errorf("%s: %v", text, err)

@@ -14,10 +14,7 @@ import (
 // newDuelClient connects a new guest of a game.
 func newDuelClient(t *testing.T, url, game string) *matchClient {
 	t.Helper()
-	g, err := player.CreateGuest(t.Context(), url, game, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(player.CreateGuest(t.Context(), url, game, ""))(t)
 	c := newMatchClient(t, url, g)
 	c.key = newAnswerKey(t)
 	return c
@@ -101,10 +98,7 @@ func (c *matchClient) readUntilPush(t *testing.T, kind string) checker.Frame {
 // request sends a request and handles frames until its reply arrives.
 func (c *matchClient) request(t *testing.T, kind string, data any) checker.Frame {
 	t.Helper()
-	id, err := c.Send(kind, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(c.Send(kind, data))(t)
 	return c.readReplyTo(t, id)
 }
 
@@ -162,9 +156,7 @@ func playToEnd(t *testing.T, clients ...*matchClient) {
 		}
 		group.Go(c.play)
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, group.Wait())
 }
 
 func (c *matchClient) hasAnswered(question int) bool {

@@ -74,9 +74,7 @@ func playDuels(t *testing.T, url string, pairs int) []*matchClient {
 			return c.play()
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, group.Wait())
 	judge(t, rules)
 	return clients
 }

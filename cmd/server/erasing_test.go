@@ -188,9 +188,7 @@ func keysWithPersonalData(t *testing.T, url string) map[string]time.Duration {
 			}
 		}
 	}
-	if err := keys.Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, keys.Err())
 	return found
 }
 
@@ -244,10 +242,7 @@ func rowsContaining(t *testing.T, url, text string) (found []string) {
 	if url == "" {
 		return nil
 	}
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("pgx", url))(t)
 	defer db.Close()
 	tables := queryColumn(t, db, `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'`)
 	if len(tables) < 20 {
@@ -270,13 +265,9 @@ func queryColumn(t *testing.T, db *sql.DB, query string, args ...any) (values []
 	defer rows.Close()
 	for rows.Next() {
 		var value string
-		if err := rows.Scan(&value); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, rows.Scan(&value))
 		values = append(values, value)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, rows.Err())
 	return values
 }

@@ -73,9 +73,6 @@ func (h hostedArena) giveExtraTime(nickname string) {
 // secondsLeft returns the time that the page shows.
 func (p *tab) secondsLeft() int {
 	p.Helper()
-	left, err := strconv.Atoi(p.text(byName("time")))
-	if err != nil {
-		p.Fatal(err)
-	}
+	left := must(strconv.Atoi(p.text(byName("time"))))(p.T)
 	return left
 }

@@ -54,15 +54,9 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 // openConfiguredBanks opens the banks of a configuration.
 func openConfiguredBanks(t *testing.T, dir, text string) *quiz.Library {
 	t.Helper()
-	c, err := config.Read(configFile(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(config.Read(configFile(t, text)))(t)
 	c.Data = dir
-	store, err := ledger.Open(t.Context(), c.Ledger(discardLog()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(ledger.Open(t.Context(), c.Ledger(discardLog())))(t)
 	t.Cleanup(func() { _ = store.Close() })
 	opened, err := (&node{config: c, ledger: store, log: discardLog()}).openBanks(t.Context())
 	if err != nil {

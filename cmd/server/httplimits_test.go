@@ -63,9 +63,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 	rules := regexp.MustCompile(`laststand_limit_refusals_total\{rule="(\w+)"\}`).FindAllStringSubmatch(metrics(t, node.opsURL), -1)
 	var dryRunAll config.DryRun
-	if err := yaml.Unmarshal([]byte("true"), &dryRunAll); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, yaml.Unmarshal([]byte("true"), &dryRunAll))
 	if len(rules) < len(config.DryRunRules()) {
 		t.Errorf("%d rules", len(rules))
 	}

@@ -23,10 +23,7 @@ type answerKey map[string]*quiz.Question // by text
 
 func newAnswerKey(t *testing.T) answerKey {
 	t.Helper()
-	key, err := builtinAnswers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(builtinAnswers())(t)
 	return key
 }
 

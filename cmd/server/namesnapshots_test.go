@@ -24,9 +24,7 @@ func TestTheLastNameSnapshotReplacesEarlierOnes(t *testing.T) {
 			t.Errorf("%q before the first save: %v", game, err)
 		}
 		for _, text := range []string{"first of " + game, game} {
-			if err := folder.Save(game, []byte(text)); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, folder.Save(game, []byte(text)))
 		}
 	}
 	for _, game := range games {
@@ -45,16 +43,10 @@ func TestTheLastNameSnapshotReplacesEarlierOnes(t *testing.T) {
 func TestAnUnfinishedNameSnapshotIsIgnored(t *testing.T) {
 	t.Parallel()
 	folder := snapshotFolder(t.TempDir())
-	if err := folder.Save("demo", []byte("former")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(folder.filePath("demo")+".unfinished", []byte("half of a snapshot that is long"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, folder.Save("demo", []byte("former")))
+	requireNoError(t, os.WriteFile(folder.filePath("demo")+".unfinished", []byte("half of a snapshot that is long"), 0o600))
 	checkSnapshot(t, folder, "demo", "former")
-	if err := folder.Save("demo", []byte("next")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, folder.Save("demo", []byte("next")))
 	checkSnapshot(t, folder, "demo", "next")
 	if entries, err := os.ReadDir(string(folder)); err != nil || len(entries) != 1 {
 		t.Errorf("%d files, %v", len(entries), err)
@@ -64,12 +56,8 @@ func TestAnUnfinishedNameSnapshotIsIgnored(t *testing.T) {
 func TestAFailedSaveKeepsTheFormerNameSnapshot(t *testing.T) {
 	t.Parallel()
 	folder := snapshotFolder(t.TempDir())
-	if err := folder.Save("demo", []byte("former")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(folder.filePath("demo")+".unfinished", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, folder.Save("demo", []byte("former")))
+	requireNoError(t, os.Mkdir(folder.filePath("demo")+".unfinished", 0o700))
 	if err := folder.Save("demo", []byte("next")); err == nil {
 		t.Error("a save that could write no file returned no error")
 	}

@@ -36,10 +36,7 @@ func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 	traveller.readUntilPush(t, protocol.TypeQuestionClosed)
 
 	previous = traveller.Player
-	reconnected, err := player.Connect(t.Context(), urls[0], traveller.Guest, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reconnected := must(player.Connect(t.Context(), urls[0], traveller.Guest, nil))(t)
 	defer reconnected.Close()
 	checkReplaced(t, previous)
 	if p := reconnected.Welcome.Playing; p == nil || p.Match != traveller.match || p.Seq < traveller.seq {

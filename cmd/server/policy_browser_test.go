@@ -36,9 +36,7 @@ func (b browser) checkForbiddenActions(url string) {
 	ctx, cancel := context.WithTimeout(tabContext, 30*time.Second)
 	defer cancel()
 	messages := chromedp.Console(ctx)
-	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
-		b.Fatal(err)
-	}
+	requireNoError(b, chromedp.Do(ctx, chromedp.Navigate(url)))
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](forbiddenActions)); err != nil {
 		b.Fatal(err)
 	}

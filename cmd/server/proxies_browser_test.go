@@ -38,10 +38,7 @@ func TestThePageAndItsLinksWorkBehindAProxy(t *testing.T) {
 // startProxy starts an HTTP proxy before a node, as deploy/proxies/nginx.conf describes one, and returns its URL.
 func startProxy(t *testing.T, nodeURL string, withTLS bool) string {
 	t.Helper()
-	node, err := url.Parse(nodeURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := must(url.Parse(nodeURL))(t)
 	server := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(node)
 		r.Out.Host = r.In.Host

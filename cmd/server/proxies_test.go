@@ -73,9 +73,7 @@ func openWebsocketFrom(t *testing.T, url, from, forwarded, proxyHeader string) i
 	t.Cleanup(func() { _ = conn.Close() })
 	answered := errors.New("a pong")
 	conn.SetPongHandler(func(string) error { return answered })
-	if err := conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(10*time.Second)))
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	_, _, err = conn.ReadMessage()
 	closed, ok := errors.AsType[*websocket.CloseError](err)

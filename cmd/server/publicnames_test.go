@@ -19,10 +19,7 @@ var contractMetrics = []string{
 func retiredWords(t *testing.T) []string {
 	t.Helper()
 	words := []string{"alone", "boards", "held", "lines", "missed", "own", "pressure", "room", "sleeping", "swept", "visits"}
-	text, err := os.ReadFile("../../internal/testdata/retired_words.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../internal/testdata/retired_words.txt"))(t)
 	lines := retiredLine.FindAllStringSubmatch(string(text), -1)
 	if len(lines) < 50 {
 		t.Fatalf("only %d lines name retired words", len(lines))

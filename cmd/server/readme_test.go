@@ -29,10 +29,7 @@ games:
 // readmeExample returns the JavaScript of README.md.
 func readmeExample(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../README.md"))(t)
 	_, rest, found := strings.Cut(string(text), "```js\n")
 	block, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
@@ -56,9 +53,7 @@ func TestTheREADMEExampleRunsTwiceWithNode(t *testing.T) {
 		t.Fatalf("the example of README.md does not connect to %s", address)
 	}
 	program := filepath.Join(t.TempDir(), "duel.mjs")
-	if err := os.WriteFile(program, []byte(strings.ReplaceAll(example, address, n.url)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(program, []byte(strings.ReplaceAll(example, address, n.url)), 0o600))
 	var copies sync.WaitGroup
 	for range 2 {
 		copies.Go(func() {
@@ -96,10 +91,7 @@ func TestTheREADMEExamplePlaysADuel(t *testing.T) {
 	waitUntil(t, "the example prints the standings", func() bool {
 		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 		defer cancel()
-		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("window.standings ?? ''"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(chromedp.Run(ctx, chromedp.Evaluate[string]("window.standings ?? ''")))(t)
 		return text != "" && json.Unmarshal([]byte(text), &standings) == nil
 	})
 	if len(standings) != 2 || standings[0].Rank != 1 {

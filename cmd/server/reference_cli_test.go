@@ -13,10 +13,7 @@ import (
 // cliReference describes the command line from kong's model of it.
 func cliReference(t *testing.T) string {
 	t.Helper()
-	model, err := cli.Model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must(cli.Model())(t)
 	var b strings.Builder
 	b.WriteString("# Command line\n\n" + generatedNotice + "\n" + cli.About + "\n\n## Flags of every command\n\n")
 	writeFlags(&b, model.Flags)

@@ -117,15 +117,9 @@ func defaultText(v reflect.Value) string {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := make(map[string]string)
-	files, err := filepath.Glob("../../internal/config/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("../../internal/config/*.go"))(t)
 	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok {

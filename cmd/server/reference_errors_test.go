@@ -42,10 +42,7 @@ func errorsReference(t *testing.T) string {
 // of the source.
 func errorCodes(t *testing.T, prefix string) (codes []errorCode) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/protocol/code.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(parser.ParseFile(token.NewFileSet(), "../../internal/protocol/code.go", nil, parser.ParseComments))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) {

@@ -86,19 +86,10 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	testenv.WriteCertificate(t, cert, key, 1, time.Hour)
 	redisURL := testenv.Redis(t).URL // an embedded Redis has no metrics of the clock
 	flags := cli.Flags{Data: &dir, Redis: &redisURL, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
-	c, err := flags.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(flags.Load())(t)
+	opened := must(openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry))(t)
 	t.Cleanup(opened.close)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	opened.limitConnections(listener)
 }
@@ -150,9 +141,7 @@ func metricKinds(t *testing.T, c prometheus.Collector) map[string]string {
 	kinds := make(map[string]string)
 	for m := range collected {
 		var value dto.Metric
-		if err := m.Write(&value); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, m.Write(&value))
 		switch {
 		case value.Counter != nil:
 			kinds[m.Desc().String()] = "counter"

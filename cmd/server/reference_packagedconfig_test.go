@@ -134,8 +134,6 @@ func TestThePackagedConfigurationShowsTheDefaults(t *testing.T) {
 func printed(t *testing.T, c config.Config) string {
 	t.Helper()
 	var out strings.Builder
-	if err := c.Print(&out); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.Print(&out))
 	return out.String()
 }

@@ -35,9 +35,7 @@ func TestReferencesAreCurrent(t *testing.T) {
 			path := filepath.Join(referenceFolder, name)
 			want := write(t)
 			if *updateReferences {
-				if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, os.WriteFile(path, []byte(want), 0o600))
 			}
 			got, err := os.ReadFile(path)
 			if err != nil || string(got) != want {

@@ -100,9 +100,6 @@ func sentBytes(t *testing.T, s *testenv.Server) int {
 	info, _ := redisCommand(t, s, "INFO", "stats").(string)
 	_, rest, _ := strings.Cut(info, "total_net_output_bytes:")
 	text, _, _ := strings.Cut(rest, "\r\n")
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(strconv.Atoi(text))(t)
 	return n
 }

@@ -139,9 +139,7 @@ func isSameGiven(t *testing.T, stored, pushed json.RawMessage) bool {
 	var given [2]protocol.Given
 	for i, raw := range []json.RawMessage{stored, pushed} {
 		if len(raw) > 0 {
-			if err := json.Unmarshal(raw, &given[i]); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, json.Unmarshal(raw, &given[i]))
 		}
 		slices.Sort(given[i].Choices)
 	}
@@ -156,10 +154,7 @@ func (r reportReader) checkFiles(token string) {
 	if err != nil || len(rows) != 1+5*4 || file.header.Get("Content-Disposition") != "attachment; filename=report-Friday.csv" {
 		r.Errorf("%d rows, %v, %v", len(rows), file.header, err)
 	}
-	workbook, err := excelize.OpenReader(bytes.NewReader(r.get(token, "?format=xlsx").body))
-	if err != nil {
-		r.Fatal(err)
-	}
+	workbook := must(excelize.OpenReader(bytes.NewReader(r.get(token, "?format=xlsx").body)))(r.T)
 	defer workbook.Close()
 	sheetRows, err := workbook.GetRows(workbook.GetSheetName(0))
 	if err != nil || len(sheetRows) != len(rows) || strings.Join(sheetRows[0], ",") != strings.Join(rows[0], ",") {

@@ -13,19 +13,13 @@ import (
 // newPlayer connects a new guest until the test ends.
 func newPlayer(t *testing.T, url string) *player.Player {
 	t.Helper()
-	g, err := player.CreateGuest(t.Context(), url, "demo", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(player.CreateGuest(t.Context(), url, "demo", ""))(t)
 	return connect(t, url, g)
 }
 
 func connect(t *testing.T, url string, g player.Guest) *player.Player {
 	t.Helper()
-	p, err := player.Connect(t.Context(), url, g, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(player.Connect(t.Context(), url, g, nil))(t)
 	t.Cleanup(func() { p.Close() })
 	return p
 }
@@ -40,10 +34,7 @@ func joinDuel(t *testing.T, p *player.Player, lang string) checker.Frame {
 // request sends a request and returns its reply. It ignores pushes before the reply.
 func request(t *testing.T, p *player.Player, kind string, data any) checker.Frame {
 	t.Helper()
-	id, err := p.Send(kind, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(p.Send(kind, data))(t)
 	return readUntil(t, p, "the reply to "+kind, func(f checker.Frame) bool { return f.Re != nil && *f.Re == id })
 }
 

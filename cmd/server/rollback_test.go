@@ -151,10 +151,7 @@ func TestRunningNodesNoticeADatabaseThatIsBehind(t *testing.T) {
 // epoch of the former one, like a recovery to a point in time.
 func replaceDatabase(t *testing.T, databaseURL, file string, isRestore bool) {
 	t.Helper()
-	u, err := url.Parse(databaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(url.Parse(databaseURL))(t)
 	name := strings.TrimPrefix(u.Path, "/")
 	execute := func(database, statement string, args ...any) {
 		t.Helper()
@@ -208,9 +205,7 @@ func TestAStartWithAnOlderDatabaseIsNoticed(t *testing.T) {
 			r := beginRollback(t, node, cache)
 			node.stop()
 			for _, suffix := range []string{"", "-wal", "-shm"} {
-				if err := os.RemoveAll(filepath.Join(db.Dir, "laststand.db"+suffix)); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, os.RemoveAll(filepath.Join(db.Dir, "laststand.db"+suffix)))
 			}
 			if isRestore {
 				node.run(t, 0, "restore", r.file)

@@ -41,9 +41,7 @@ func TestDuelsWithinOneAddressCountUnlessDisabled(t *testing.T) {
 		duel := pairUp(t, winner, loser)
 		var group errgroup.Group
 		duel.each(func(p *matchClient) { group.Go(p.play) })
-		if err := group.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, group.Wait())
 		checkCounts(t, node.url, test.game, duel, test.counts)
 	}
 }

@@ -59,9 +59,7 @@ games:
 	}
 	defer conn.Close()
 	_ = answer.Body.Close()
-	if err := conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"`+secret+`"}}`)); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"`+secret+`"}}`)))
 	_, text, err := conn.ReadMessage()
 	checkNoSecret(t, "hello", fmt.Sprintf("%s %v", text, err))
 	checkNoSecret(t, "the metrics", metrics(t, node.opsURL))

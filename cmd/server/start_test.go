@@ -35,10 +35,7 @@ func checkContains(t *testing.T, output string, parts ...string) {
 
 func TestAStartFailsOnABusyAddress(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	for _, flag := range []string{"listen", "ops-listen"} {
 		output := runFailingStart(t, "--data="+t.TempDir(), "--"+flag+"="+listener.Addr().String())
@@ -67,10 +64,7 @@ func TestAStartFailsWithUnreachableStores(t *testing.T) {
 // freeAddress returns an address that has no listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -104,18 +98,14 @@ func TestAStartFailsWithoutItsDatabase(t *testing.T) {
 func existingFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
 func TestAStartFailsWithAReadOnlyDataFolder(t *testing.T) {
 	t.Parallel()
 	readOnly := filepath.Join(t.TempDir(), "closed")
-	if err := os.Mkdir(readOnly, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Mkdir(readOnly, 0o500))
 	if os.Geteuid() == 0 { // root ignores file permissions
 		readOnly = "/proc/self"
 	}
@@ -125,9 +115,7 @@ func TestAStartFailsWithAReadOnlyDataFolder(t *testing.T) {
 func TestAStartFailsIfTheDatabaseFileIsInvalid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600))
 	checkContains(t, runFailingStart(t, "--data="+dir), "laststand.db", "--data")
 }
 
@@ -143,9 +131,7 @@ func TestAStartFailsWithInvalidBanks(t *testing.T) {
 func TestAStartFailsWithInvalidGameKeys(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, "games:\n  one: {keys: [{id: k1, alg: HS256, secret_file: short.key}]}\n  two: {keys: [{id: k2, alg: EdDSA, secret_file: none.pem}]}\n")
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600))
 	output := runFailingStart(t, "--data="+t.TempDir(), "--config="+file)
 	checkContains(t, output, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
 	if strings.Contains(output, "s3cret") {
