@@ -11,10 +11,7 @@ import (
 // readTestConfig reads a configuration that must be valid.
 func readTestConfig(t *testing.T, text string) *Config {
 	t.Helper()
-	c, err := Read(configFile(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Read(configFile(t, text)))(t)
 	return &c
 }
 

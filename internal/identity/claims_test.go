@@ -165,10 +165,7 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 
 func skeletonFor(t *testing.T, name string) string {
 	t.Helper()
-	parsed, err := nickname.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(nickname.Parse(name))(t)
 	return parsed.Skeleton
 }
 
@@ -177,10 +174,7 @@ func skeletonFor(t *testing.T, name string) string {
 func countUnreservedSuggestions(t *testing.T, nodes []httpNode) (unreserved int) {
 	t.Helper()
 	for _, node := range nodes {
-		families, err := node.metrics.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := must(node.metrics.Gather())(t)
 		for _, family := range families {
 			for _, sample := range family.GetMetric() {
 				if family.GetName() == "laststand_nickname_suggestion_failures_total" && sample.GetLabel()[1].GetValue() == "not_stored" {

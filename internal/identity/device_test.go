@@ -13,10 +13,7 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	guest, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	guest := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	for name, test := range map[string]struct {
 		from, to string
 		want     error
@@ -30,9 +27,7 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := registry.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, device, device + "2"}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, registry.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, device, device + "2"}))
 	again, err := registry.Guest(t.Context(), GuestRequest{Game: game, Device: device + "2"})
 	if err != nil || again.New || again.Player.ID != guest.Player.ID {
 		t.Errorf("the new device: %+v, %v", again, err)
@@ -49,10 +44,7 @@ func TestGuestFoundDuringARevocationGetsNoOldToken(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	id := first.Player.ID
 	registry.Devices = &racingStore{store, func() {
 		store.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: nextWholeSecond(start)})

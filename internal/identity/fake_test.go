@@ -352,10 +352,7 @@ func (s *fakeStore) setDown(down bool) {
 // claim stores a nickname without going through the registry.
 func (s *fakeStore) claim(t *testing.T, request string) {
 	t.Helper()
-	parsed, err := nickname.Parse(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(nickname.Parse(request))(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[[2]string{game, parsed.Skeleton}] = "p_somebody"
@@ -403,12 +400,8 @@ func newTestConfig(store *fakeStore, tokens *Tokens) Config {
 func readNames(t testing.TB, registry *Registry) {
 	t.Helper()
 	replicator := registry.replicator
-	if err := replicator.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := replicator.buildViews(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, replicator.read(t.Context()))
+	requireNoError(t, replicator.buildViews(t.Context()))
 }
 
 func secondsToMS(n int64) int64 { return n * time.Second.Milliseconds() }

@@ -74,10 +74,7 @@ func TestADeviceHasADifferentPlayerInEachGame(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	second, err := registry.Guest(t.Context(), GuestRequest{Game: otherGame, Device: device, Nickname: "Ada"})
 	if err != nil || !second.New || second.Player.ID == first.Player.ID {
 		t.Errorf("in another game: %+v, %v", second, err)
@@ -268,10 +265,7 @@ func TestAFalsePositiveDoesNotRefuseAFreeNickname(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	name, err := nickname.Parse("Ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	name := must(nickname.Parse("Ada"))(t)
 	registry.views[game].add(name.Skeleton) // the filter now contains a name that the store does not have
 	if availability, err := registry.Available(t.Context(), game, "Ada", Requester{}); err != nil || !availability.Available {
 		t.Errorf("available: %+v, %v", availability, err)
@@ -308,10 +302,7 @@ func TestRenameOfTheOwnIdNeedsNoPlayerLookup(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	guest, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	guest := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	counter := &lookupCounter{Players: store}
 	registry.Players = counter
 	if got, err := registry.Rename(t.Context(), player(guest.Player.ID), "Grace", Requester{}); err != nil || got != "Grace" || counter.lookups != 0 {

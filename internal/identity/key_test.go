@@ -21,14 +21,8 @@ func newEd25519Keys(t testing.TB) (public, private []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkix, err := x509.MarshalPKIXPublicKey(pub)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(priv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pkix := must(x509.MarshalPKIXPublicKey(pub))(t)
+	pkcs8 := must(x509.MarshalPKCS8PrivateKey(priv))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 }
@@ -36,14 +30,8 @@ func newEd25519Keys(t testing.TB) (public, private []byte) {
 func TestReadKeyRefusesInvalidFiles(t *testing.T) {
 	t.Parallel()
 	public, private := newEd25519Keys(t)
-	ecdsaKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ecdsaPKCS8, err := x509.MarshalPKCS8PrivateKey(ecdsaKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ecdsaKey := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	ecdsaPKCS8 := must(x509.MarshalPKCS8PrivateKey(ecdsaKey))(t)
 	secret := strings.Repeat("s", 32)
 	tests := []struct{ name, id, alg, file, want string }{
 		{"secret", "k1", HS256, secret, ""},

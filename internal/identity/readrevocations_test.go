@@ -157,16 +157,10 @@ func TestANodeThatMayHaveMissedRevocationsEndsSessions(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	guest, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	guest := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	newSession := func() Claims {
 		t.Helper()
-		claims, err := registry.Verify(t.Context(), guest.Token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		claims := must(registry.Verify(t.Context(), guest.Token))(t)
 		return claims
 	}
 	now := start

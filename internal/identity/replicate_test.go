@@ -66,9 +66,7 @@ func (r *startedRegistry) expectKnown(request string, known bool) {
 func must[T any](value T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return value
 	}
 }
@@ -296,4 +294,12 @@ func (s *fakeStore) freeName(t *testing.T, request string) {
 	key := [2]string{game, must(nickname.Parse(request))(t).Skeleton}
 	delete(s.names, key)
 	delete(s.namedAt, key)
+}
+
+// requireNoError ends the test if there is an error.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -96,10 +96,7 @@ func TestRevokedGuestsGetNoTokenForTheOldDevice(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	id := first.Player.ID
 	store.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: nextWholeSecond(start)})
 	store.removeDevices(game, id)
@@ -133,9 +130,7 @@ func nextWholeSecond(ms int64) int64 { return (ms + 1000) / 1000 * 1000 }
 
 func refresh(t *testing.T, registry *Registry) {
 	t.Helper()
-	if err := registry.Revocations.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, registry.Revocations.Refresh(t.Context()))
 }
 
 // A retired key ends the sessions that began with one of its tokens.
@@ -288,10 +283,7 @@ func TestTokensOfAdminsCanBeRevoked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := registry.Tokens.Verify(t.Context(), token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		claims := must(registry.Tokens.Verify(t.Context(), token))(t)
 		return token, claims
 	}
 	admin, claims := mint(Claims{Subject: "ops", Role: RoleAdmin})

@@ -56,9 +56,7 @@ func TestNewKeysSignAfterTheDelayAndOldOnesVerify(t *testing.T) {
 		if key := signingKeyID(t, nodeB, mintToken(t, nodeA, claims)); key != oldKeyID {
 			t.Errorf("signed by %q before the delay", key)
 		}
-		if err := nodeB.reload(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, nodeB.reload(t.Context()))
 		clock.Add(SigningDelay.Milliseconds())
 		newToken := mintToken(t, nodeA, claims)
 		if key := signingKeyID(t, nodeB, newToken); key != newKey.ID {
@@ -70,9 +68,7 @@ func TestNewKeysSignAfterTheDelayAndOldOnesVerify(t *testing.T) {
 		if keys := nodeA.ListKeys(claims.Game); len(keys) != 2 || !keys[0].Signs || keys[1].Signs || keys[1].ID != oldKeyID {
 			t.Errorf("keys %+v", keys)
 		}
-		if err := nodeA.RetireKey(t.Context(), claims.Game, oldKeyID); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, nodeA.RetireKey(t.Context(), claims.Game, oldKeyID))
 		if oldTokenKeyID, newTokenKeyID := signingKeyID(t, nodeA, oldToken), signingKeyID(t, nodeA, newToken); oldTokenKeyID != "" || newTokenKeyID != newKey.ID {
 			t.Errorf("after it was retired: %q and %q", oldTokenKeyID, newTokenKeyID)
 		}
@@ -98,9 +94,7 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		{[]Key{key("k2", "b"), key("k1", "a")}, "k2", "k1"},
 		{[]Key{key("k2", "b")}, "k2", ""},
 	} {
-		if err := tokens.Configure(t.Context(), game, step.keys); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, tokens.Configure(t.Context(), game, step.keys))
 		if signs, oldTokenKeyID := signingKeyID(t, tokens, mintToken(t, tokens, claims)), signingKeyID(t, tokens, oldToken); signs != step.signs || oldTokenKeyID != step.old {
 			t.Errorf("%d keys: signed by %q, the old token by %q; want %+v", len(step.keys), signs, oldTokenKeyID, step)
 		}

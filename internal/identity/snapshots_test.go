@@ -109,10 +109,7 @@ func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.Snapsho
 
 func encodeSnapshot(t *testing.T, filter *nickname.Filter, info nickname.SnapshotInfo) []byte {
 	t.Helper()
-	snapshot, err := filter.Snapshot(info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must(filter.Snapshot(info))(t)
 	return snapshot
 }
 

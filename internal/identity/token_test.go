@@ -90,20 +90,14 @@ func signToken(t testing.TB, method jwt.SigningMethod, key any, header, claims m
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	maps.Copy(token.Header, header)
-	signed, err := token.SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := must(token.SignedString(key))(t)
 	return signed
 }
 
 func TestVerifyRefusesInvalidTokens(t *testing.T) {
 	t.Parallel()
 	tokens, store, public, private := tokensWithKeys(t)
-	edKey, err := jwt.ParseEdPrivateKeyFromPEM(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	edKey := must(jwt.ParseEdPrivateKeyFromPEM(private))(t)
 	now := start / 1000
 	claims := func(changes map[string]any) map[string]any {
 		got := map[string]any{"sub": "p_1", "game": game, "role": "player", "iat": now, "exp": now + 60}

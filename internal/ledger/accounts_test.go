@@ -136,9 +136,7 @@ func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 			func() error { return l.Accounts.Erase(t.Context(), game, "p1") },
 			func() error { return l.Accounts.Erase(t.Context(), game, "op") },
 		} {
-			if err := step(); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, step())
 		}
 		addGuest(t, l, "p3")
 		if err := l.Accounts.LinkAccount(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {

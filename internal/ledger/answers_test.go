@@ -104,9 +104,7 @@ func (p playedMatch) all() (all []answers.Answer) {
 func (p playedMatch) commit(t testing.TB, l *Ledger) {
 	t.Helper()
 	must(l.Results.Commit(t.Context(), results(p.result)))(t)
-	if err := l.Answers.SaveBlocks(t.Context(), p.blocks); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Answers.SaveBlocks(t.Context(), p.blocks))
 }
 
 // readAnswers returns all stored answers of a match, in the order of players.
@@ -242,9 +240,7 @@ func TestSeatsOfErasedPlayersAreFoundByFormerIDs(t *testing.T) {
 		r := duel("m1", 5, "other", erasedSubjectID, "robot")
 		r.Standings[2].Bot = true
 		must(l.Results.Commit(t.Context(), results(r)))(t)
-		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		seats := must(l.Answers.FindSeats(t.Context(), game, "m1", []string{"other", erasedSubjectID, "robot", "stranger"}))(t)
 		_, hasStranger := seats.Indexes["stranger"]
 		if seats.OverAt != 5 || seats.Indexes["other"] != 0 || seats.Indexes[erasedSubjectID] != 1 || seats.Indexes["robot"] != 2 || hasStranger || !reflect.DeepEqual(seats.Erased, map[int]bool{1: true}) {
@@ -356,9 +352,7 @@ func TestAnswersTakeFewBytesOnDisk(t *testing.T) {
 			for _, p := range matches {
 				blocks, count = append(blocks, p.blocks...), count+len(p.all())
 			}
-			if err := l.Answers.SaveBlocks(t.Context(), blocks); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Answers.SaveBlocks(t.Context(), blocks))
 			perAnswer := float64(usedBytes()-before) / float64(count)
 			t.Logf("%s: %.1f bytes per answer, %d answers", name, perAnswer, count)
 			if perAnswer > maxAnswerBytes {

@@ -30,9 +30,7 @@ func BenchmarkSaveAnswers(b *testing.B) {
 						blocks[i].OverAt++
 						n += len(blocks[i].Answers)
 					}
-					if err := l.Answers.SaveBlocks(b.Context(), blocks); err != nil {
-						b.Fatal(err)
-					}
+					requireNoError(b, l.Answers.SaveBlocks(b.Context(), blocks))
 				}
 			}
 			b.ReportMetric(float64(n)/time.Since(began).Seconds(), "answers/s")

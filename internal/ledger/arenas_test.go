@@ -16,9 +16,7 @@ import (
 func addArena(t testing.TB, l *Ledger, id, host string) {
 	t.Helper()
 	r := arena.Record{Game: game, Match: id, Host: host, Name: "Cup of " + host, Mode: match.Race}
-	if err := l.Arenas.AddArena(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Arenas.AddArena(t.Context(), r))
 }
 
 // A host finds the own arenas, newest first, in pages, whether they are settled or not.

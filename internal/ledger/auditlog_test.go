@@ -20,17 +20,13 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 		begin := func(at int64, id, by, game string) {
 			t.Helper()
 			l.setClock(t, at)
-			if err := l.Audit.BeginAudit(t.Context(), identity.AuditEntry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t1"}); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Audit.BeginAudit(t.Context(), identity.AuditEntry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t1"}))
 		}
 		begin(1000, "a1", "ops", "g")
 		begin(1000, "a2", "eve", "")
 		begin(2000, "a3", "ops", "h")
 		l.setClock(t, 2500)
-		if err := l.Audit.EndAudit(t.Context(), "a2", 503); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Audit.EndAudit(t.Context(), "a2", 503))
 		if err := l.Audit.BeginAudit(t.Context(), identity.AuditEntry{ID: "a3"}); err == nil {
 			t.Error("an entry with a known id is accepted")
 		}

@@ -99,7 +99,7 @@ func (b *backupTest) digests(l *Ledger) map[string]digest {
 		}
 		return nil
 	})
-	must(0, err)(b)
+	requireNoError(b, err)
 	return all
 }
 
@@ -173,14 +173,14 @@ func TestUnusableBackupsAreRefused(t *testing.T) {
 		good := must(os.ReadFile(b.file))(b)
 		write := func(content []byte) string {
 			file := filepath.Join(b.TempDir(), "file")
-			must(0, os.WriteFile(file, content, 0o600))(b)
+			requireNoError(b, os.WriteFile(file, content, 0o600))
 			return file
 		}
 		change := func(statement string) string {
 			file := write(good)
 			db := sql.OpenDB(cachingConnector{sqliteFileURL(file, "mode=rw")})
 			must(db.ExecContext(b.Context(), statement))(b)
-			must(0, db.Close())(b)
+			requireNoError(b, db.Close())
 			return file
 		}
 		b.wantNoRestore(filepath.Join(b.TempDir(), "missing"), "no such file")
@@ -212,7 +212,7 @@ func TestAFailedRestoreCanBeRepeated(t *testing.T) {
 				cancel()
 			} else {
 				to := must(openAlone(t.Context(), config))(t)
-				must(0, to.migrateTo(t.Context(), must(newestVersion())(t)))(t)
+				requireNoError(t, to.migrateTo(t.Context(), must(newestVersion())(t)))
 				must(to.exec(t.Context(), "CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE ''disk full''; END' LANGUAGE plpgsql"))(t)
 				must(to.exec(t.Context(), "CREATE TRIGGER fail BEFORE INSERT ON days EXECUTE FUNCTION fail()"))(t)
 				defer func() { must(0, to.close())(t) }()

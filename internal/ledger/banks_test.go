@@ -23,9 +23,7 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 		save := func(name string, questions ...quiz.Question) {
 			t.Helper()
 			before := must(l.Banks.BankRevision(t.Context()))(t)
-			if err := l.Banks.SaveBank(t.Context(), name, questions); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Banks.SaveBank(t.Context(), name, questions))
 			if after := must(l.Banks.BankRevision(t.Context()))(t); after <= before {
 				t.Errorf("revision %d, before %d", after, before)
 			}

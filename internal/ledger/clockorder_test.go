@@ -41,9 +41,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 		}
 		return nil
 	})
-	if err := errors.Join(err, <-ended); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(err, <-ended))
 	if at := readEntries(t, other, r).committedAt; at < before {
 		t.Errorf("entry time %d, but the lock was released after %d", at, before)
 	}

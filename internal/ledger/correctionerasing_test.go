@@ -26,9 +26,7 @@ func TestCorrectionsFollowAnErasure(t *testing.T) {
 		addPlayer(t, l, erasedSubjectID)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), duel("m2", 2, "other", erasedSubjectID))))(t)
 		disqualify(t, l, "m2", erasedSubjectID)
-		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		opaque := standingsOf(t, l, "m1")[0].Player
 		if err := l.taking(t, "m1", erasedSubjectID); !errors.Is(err, match.ErrNotFound) {
 			t.Errorf("of the former id: %v", err)
@@ -56,9 +54,7 @@ func TestErasureFollowsCorrectionsOfAWholeDay(t *testing.T) {
 		must(l.Days.SumDays(t.Context(), game))(t)
 		disqualify(t, l.Ledger, "m1", erasedSubjectID)
 		head := readHead(t, l.Ledger)
-		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		moves := must(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)
 		if len(moves) != 2 || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" {
 			t.Errorf("moves %+v", moves)

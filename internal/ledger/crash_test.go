@@ -55,9 +55,7 @@ func killAfterLines(t *testing.T, test, variable string, n int) (found []string)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$")
 	cmd.Env = append(os.Environ(), variable)
 	out := must(cmd.StdoutPipe())(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if id, ok := strings.CutPrefix(lines.Text(), "committed "); ok {

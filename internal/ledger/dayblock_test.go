@@ -127,9 +127,7 @@ func TestAConfirmedDayStarts(t *testing.T) {
 		l, _ := openWithTwoClocks(t, db)
 		l.setClock(t, 5*dayMS)
 		for _, day := range []string{"1970-01-02", "1970-01-03"} {
-			if err := l.Days.ConfirmDay(t.Context(), game, day); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Days.ConfirmDay(t.Context(), game, day))
 		}
 		must(l.Days.StartNewDays(t.Context(), game))(t)
 		must(l.Days.StartNewDays(t.Context(), game))(t)

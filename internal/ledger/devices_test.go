@@ -27,9 +27,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
-		if err := l.Accounts.LinkAccount(t.Context(), game, "p2", "account"); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p2", "account"))
 		for _, id := range []string{"p1", "account", "nobody"} {
 			must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
 		}
@@ -90,9 +88,7 @@ func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
 			addGuest(t, l, id)
 		}
 		addPlayer(t, l, "operators")
-		if err := errors.Join(l.Accounts.LinkAccount(t.Context(), game, "p2", "account"), l.Accounts.Erase(t.Context(), game, "gone")); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, errors.Join(l.Accounts.LinkAccount(t.Context(), game, "p2", "account"), l.Accounts.Erase(t.Context(), game, "gone")))
 		must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
 		for _, step := range []struct {
 			id, player string
@@ -124,9 +120,7 @@ func TestAnAccountIsUnlinked(t *testing.T) {
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
 		for _, by := range []string{"p1", "account"} {
-			if err := l.Accounts.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
 			if account, err := l.Accounts.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
 				t.Errorf("by %s: %q, %v", by, account, err)
 			}
@@ -144,9 +138,7 @@ func TestAnAccountIsUnlinked(t *testing.T) {
 			}
 		}
 		addPlayer(t, l, "account") // it has come meanwhile
-		if err := l.Accounts.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
 		if revocations := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
 			t.Errorf("linked again: revocations %+v", revocations)
 		}

@@ -28,9 +28,7 @@ func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 			webhook.State{Game: "f", Name: "b", Disabled: "never", Since: 2000}, webhook.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000},
 			webhook.State{Game: "g", Name: "b", Disabled: "it is gone", Since: 1000})
 		for range 2 {
-			if err := l.Endpoints.EnableEndpoint(t.Context(), "g", "b"); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Endpoints.EnableEndpoint(t.Context(), "g", "b"))
 		}
 		l.setClock(t, 3000)
 		l.disable(t, "f", "a", "again")
@@ -42,9 +40,7 @@ func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 
 func (c clockLedger) disable(t *testing.T, game, name, cause string) {
 	t.Helper()
-	if err := c.Endpoints.DisableEndpoint(t.Context(), game, name, cause); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.Endpoints.DisableEndpoint(t.Context(), game, name, cause))
 }
 
 func (c clockLedger) checkStates(t *testing.T, want ...webhook.State) {

@@ -104,9 +104,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		must(l.Days.SumDays(t.Context(), game))(t)
 		total := must(l.Players.Player(t.Context(), game, erasedSubjectID))(t).Totals
 		version := must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)
-		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		if must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
 			t.Error("the erasure did not change the version of a day")
 		}

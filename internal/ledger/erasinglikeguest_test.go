@@ -17,9 +17,7 @@ func TestAnErasedSubjectThatLooksLikeAGuestGetsOneOpaqueID(t *testing.T) {
 		subject := newOpaqueID()
 		addPlayer(t, l, subject)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, subject, "other"))))(t)
-		if err := l.Accounts.Erase(t.Context(), game, subject); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.Erase(t.Context(), game, subject))
 		must(l.Results.Commit(t.Context(), results(duel("m2", 2, subject, "other"))))(t)
 		must(l.Results.Commit(t.Context(), results(duel("m3", 3, subject, "other"))))(t)
 		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {

@@ -30,10 +30,7 @@ func openLedger(t testing.TB, db testenv.SQL) *Ledger {
 func openConfig(t testing.TB, c Config) *Ledger {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
-	l, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(Open(t.Context(), c))(t)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -61,9 +58,7 @@ func duel(id string, overAt int64, players ...string) match.Result {
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return v
 	}
 }
@@ -113,5 +108,13 @@ func waitUntil(t *testing.T, is func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("the condition did not become true")
 		}
+	}
+}
+
+// requireNoError ends the test if there is an error.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -21,10 +21,7 @@ func TestMigrationsKeepFormerProgramsWorking(t *testing.T) {
 		t.Fatalf("%d migrations, %v", len(files), err)
 	}
 	for _, file := range files[1:] { // no program is older than the first
-		text, err := migrationFiles.ReadFile("migrations/" + file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(migrationFiles.ReadFile("migrations/" + file.Name()))(t)
 		version, err := strconv.ParseInt(file.Name()[:5], 10, 64)
 		if err != nil {
 			t.Fatalf("%s: a name begins with five digits: %v", file.Name(), err)

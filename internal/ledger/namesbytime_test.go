@@ -63,9 +63,7 @@ func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
 			}
 		}
 		l.setClock(t, 3000)
-		if err := l.Names.Rename(t.Context(), "a", "p0", "Z", "z"); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Names.Rename(t.Context(), "a", "p0", "Z", "z"))
 		if got := l.namesOf(t, 2000, math.MaxInt64); !slices.Equal(got, []string{"a/grace@2000", "a/z@3000"}) {
 			t.Errorf("after a rename: %v", got)
 		}
@@ -133,15 +131,9 @@ func TestNamesHaveTheDatabasesTime(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		before, err := l.Now(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must(l.Now(t.Context()))(t)
 		addPlayer(t, l, "p1") // the request says that it is 1970
-		after, err := l.Now(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must(l.Now(t.Context()))(t)
 		if got := l.namesOf(t, before, after); len(got) != 1 || time.UnixMilli(after).Year() < 2000 {
 			t.Errorf("named between %d and %d: %v", before, after, got)
 		}

@@ -41,12 +41,8 @@ func TestPingReportsAClosedLedger(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		if err := l.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Ping(t.Context()))
+		requireNoError(t, l.Close())
 		if err := l.Ping(t.Context()); err == nil {
 			t.Fatal("a closed ledger answers")
 		}
@@ -113,10 +109,7 @@ func TestValidate(t *testing.T) {
 
 func TestAnUnreachablePostgresIsReported(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))(t) // accepts connections and never answers
 	defer l.Close()
 	silent := l.Addr().String()
 	for _, addr := range []string{silent, "127.0.0.1:1"} {
@@ -142,18 +135,14 @@ func TestPostgresWithoutSynchronousCommitIsRefused(t *testing.T) {
 func TestAReadOnlyDataFolderIsReported(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(file, nil, 0o600))
 	wantRefusal(t, Config{Dir: filepath.Join(file, "data")}, "cannot write the data folder", "--data")
 }
 
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, sqliteFile), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(filepath.Join(dir, sqliteFile), []byte(strings.Repeat("no database ", 100)), 0o600))
 	wantRefusal(t, Config{Dir: dir}, "is damaged or is not a database", dir)
 }
 

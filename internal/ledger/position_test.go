@@ -24,9 +24,7 @@ func TestThePositionOfALedgerOnlyMovesForwards(t *testing.T) {
 			},
 			"bank": func() error { return l.Banks.SaveBank(t.Context(), "trivia", nil) },
 		} {
-			if err := change(); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, change())
 			now := must(l.Position(t.Context()))(t)
 			if !now.Follows(last) || last.Follows(now) {
 				t.Errorf("%s: %+v follows %+v", name, now, last)

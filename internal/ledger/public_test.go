@@ -18,10 +18,7 @@ func TestPublicReadsDoNotDelaySettlement(t *testing.T) {
 		l := openLedger(t, db)
 		public := l.Public.Names
 		for range public.readPool.Stats().MaxOpenConnections {
-			conn, err := public.readPool.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must(public.readPool.Conn(t.Context()))(t)
 			defer conn.Close()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

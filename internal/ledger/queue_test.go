@@ -463,9 +463,7 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.claimNone("its transaction was undone")
-		if err := in(nil); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, in(nil))
 		q.claimOne("k")
 	})
 }

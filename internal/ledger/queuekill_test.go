@@ -32,9 +32,7 @@ func startProcess(t *testing.T, test, name string, db testenv.SQL, take func(lin
 	p.cmd.Env = append(os.Environ(), processNameEnv+"="+name, processURLEnv+"="+db.URL, processDirEnv+"="+db.Dir)
 	out := must(p.cmd.StdoutPipe())(t)
 	p.in = must(p.cmd.StdinPipe())(t)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	go func() { // ends with the process, which kill waits for
 		defer close(p.read)
@@ -54,9 +52,7 @@ func (p *process) kill() {
 
 func (p *process) signal(sig syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
-		p.t.Fatal(err)
-	}
+	requireNoError(p.t, p.cmd.Process.Signal(sig))
 }
 
 // killTest runs processes that use one queue, and kills them at random times.

@@ -44,9 +44,7 @@ func TestReportsEqualAnIndependentQuery(t *testing.T) {
 		}
 		check("at first")
 		for _, id := range players[:5] {
-			if err := l.Accounts.Erase(t.Context(), game, id); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Accounts.Erase(t.Context(), game, id))
 		}
 		check("after erasures")
 		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
@@ -84,9 +82,7 @@ func (h *arenaHistory) play(t *testing.T, id string, mode match.Mode, players []
 			}
 		}
 	}
-	if err := h.ledger.Arenas.AddArena(t.Context(), arena.Record{Game: game, Match: id, Host: "hana", Name: "Cup " + id, Mode: mode}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, h.ledger.Arenas.AddArena(t.Context(), arena.Record{Game: game, Match: id, Host: "hana", Name: "Cup " + id, Mode: mode}))
 	p.commit(t, h.ledger)
 }
 
@@ -98,9 +94,7 @@ func readReport(t *testing.T, l *Ledger, id string, rng *rand.Rand) answers.Repo
 	r := answers.NewReport(record, m, must(answers.NewSummaries().Questions(t.Context(), l.Public.Answers, m))(t))
 	for from := 0; from < m.Summary.Players; {
 		to := from + 1 + rng.IntN(120)
-		if err := r.AddPlayers(t.Context(), l.Public.Answers, m, from, to); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, r.AddPlayers(t.Context(), l.Public.Answers, m, from, to))
 		from = to
 	}
 	return r
@@ -255,9 +249,7 @@ func givenLine(t *testing.T, raw json.RawMessage) string {
 		Choices []int
 		Value   json.RawMessage
 	}
-	if err := json.Unmarshal(raw, &given); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, json.Unmarshal(raw, &given))
 	set := 0
 	for _, choice := range given.Choices {
 		set |= 1 << choice

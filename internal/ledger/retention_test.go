@@ -175,9 +175,7 @@ func TestAnErasureRemovesGivenAnswers(t *testing.T) {
 			matches = append(matches, p)
 		}
 		for _, id := range []string{erasedSubjectID, guest} {
-			if err := l.Accounts.Erase(t.Context(), game, id); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.Accounts.Erase(t.Context(), game, id))
 		}
 		if found, erased, err := l.Accounts.forgetStep(t.Context(), 0); !found || erased == 0 || err != nil { // then the node dies
 			t.Fatal(found, erased, err)

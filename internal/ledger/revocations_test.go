@@ -20,9 +20,7 @@ func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 		t.Parallel()
 		l := openLedger(t, db)
 		addGuest(t, l, "p1")
-		if err := l.Accounts.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
 		first := must(l.Revocations.SetRevocation(t.Context(), ban("account")))(t)
 		if first.ID != "p1" || first.Seq == 0 || first.ChangedAt == 0 {
 			t.Errorf("a ban of an account is stored as %+v", first)
@@ -86,9 +84,7 @@ func TestARevocationFromBeforeTheLinkCanBeLifted(t *testing.T) {
 		addGuest(t, l, p)
 		revoked.ID = account
 		must(l.Revocations.SetRevocation(t.Context(), revoked))(t)
-		if err := l.Accounts.LinkAccount(t.Context(), game, p, account); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, p, account))
 		revoked.ID = by
 		if err := l.Revocations.LiftRevocation(t.Context(), revoked); err != nil {
 			t.Errorf("lift the revocation of %s by %s: %v", account, by, err)
@@ -109,9 +105,7 @@ func TestEndedRevocationsAreDeleted(t *testing.T) {
 		must(l.Revocations.SetRevocation(t.Context(), b))(t)
 	}
 	addGuest(t, l, "p2")
-	if err := l.Accounts.Erase(t.Context(), game, "p2"); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Accounts.Erase(t.Context(), game, "p2"))
 	var ids []string
 	for _, b := range must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t) {
 		ids = append(ids, b.ID)
@@ -160,9 +154,7 @@ func TestKeysAreRotated(t *testing.T) {
 		key := func(id string) identity.Key {
 			return identity.Key{ID: id, Alg: identity.HS256, Secret: []byte("secret " + id)}
 		}
-		if err := l.TokenKeys.AddKeyIfNone(t.Context(), game, key("k1")); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.TokenKeys.AddKeyIfNone(t.Context(), game, key("k1")))
 		must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
 		first := must(l.Revocations.Revision(t.Context()))(t)
 		before := first.Revocations
@@ -172,9 +164,7 @@ func TestKeysAreRotated(t *testing.T) {
 		if err := l.TokenKeys.RetireKey(t.Context(), game, "k1", 0); !errors.Is(err, identity.ErrKeyInUse) {
 			t.Errorf("the only key: %v", err)
 		}
-		if err := l.TokenKeys.AddKey(t.Context(), game, key("k2")); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.TokenKeys.AddKey(t.Context(), game, key("k2")))
 		keys := must(l.TokenKeys.Keys(t.Context(), game))(t)
 		if len(keys) != 2 || keys[1].ID != "k2" || string(keys[1].Secret) != "secret k2" || keys[1].CreatedAt < keys[0].CreatedAt || keys[0].CreatedAt == 0 {
 			t.Errorf("keys %+v", keys)
@@ -194,9 +184,7 @@ func TestKeysAreRotated(t *testing.T) {
 			}
 		}
 		for i := range maxKeys - 1 {
-			if err := l.TokenKeys.AddKey(t.Context(), game, key(fmt.Sprint("more", i))); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, l.TokenKeys.AddKey(t.Context(), game, key(fmt.Sprint("more", i))))
 		}
 		if err := l.TokenKeys.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrTooManyKeys) {
 			t.Errorf("beyond the bound: %v", err)

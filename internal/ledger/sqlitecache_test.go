@@ -13,9 +13,7 @@ func TestTheStatementCacheIsBounded(t *testing.T) {
 	defer conn.Close()
 	for i := range maxCachedStatements + 10 {
 		text := fmt.Sprintf("SELECT %d", i)
-		if err := must(conn.PrepareContext(t.Context(), text))(t).Close(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, must(conn.PrepareContext(t.Context(), text))(t).Close())
 		if conn.idle[text] == nil || len(conn.idle) > maxCachedStatements {
 			t.Fatalf("%q is not among the %d that are kept", text, len(conn.idle))
 		}

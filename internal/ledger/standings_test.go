@@ -102,8 +102,6 @@ func TestAnArenaMatchIsReadInPages(t *testing.T) {
 
 func recordText(t *testing.T, l *Ledger, id string) (text string) {
 	t.Helper()
-	if err := l.readPool.QueryRowContext(t.Context(), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id).Scan(&text); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.readPool.QueryRowContext(t.Context(), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id).Scan(&text))
 	return text
 }

@@ -14,9 +14,7 @@ import (
 func deadTask(t testing.TB, key string) taskqueue.Task {
 	t.Helper()
 	task := taskqueue.Task{Game: game, Topic: taskqueue.SettleTopic, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
-	if err := task.Fail(7, errors.New("no good \x00")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, task.Fail(7, errors.New("no good \x00")))
 	return task
 }
 

@@ -287,9 +287,7 @@ func TestVoidQuestionsAndErasedPlayers(t *testing.T) {
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		makeVoid(t, l.Ledger, "m1", 3)
-		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		for found := true; found; {
 			found = must(l.Accounts.ForgetErased(t.Context(), 0))(t)
 		}

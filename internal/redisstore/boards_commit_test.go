@@ -96,10 +96,7 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 		entries := manyEntries(400)
 		fixture.commit(t, fixture.transaction(10, put(players("all"), entries...)))
 		for from := int64(0); from < 400; from += 150 {
-			got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 150)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 150))(t)
 			end := min(from+150, 400)
 			if len(got) != int(end-from) || got[0] != entries[399-from].ID || got[len(got)-1] != entries[400-end].ID {
 				t.Fatalf("members from %d: %d, %s to %s", from, len(got), got[0], got[len(got)-1])
@@ -136,9 +133,7 @@ func TestACorruptBoardSetIsNotRead(t *testing.T) {
 		// makes it fail.
 		for _, key := range fixture.allKeys(t) {
 			if strings.HasSuffix(key, ":meta") {
-				if err := errors.Join(fixture.rdb.Del(t.Context(), key).Err(), fixture.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, errors.Join(fixture.rdb.Del(t.Context(), key).Err(), fixture.rdb.Set(t.Context(), key, "no hash", 0).Err()))
 			}
 		}
 		tx := fixture.transaction(11, put(players("all"), lb.BoardEntry{ID: "p0001", Newest: 11, Aggregates: newAggregates(5)}))

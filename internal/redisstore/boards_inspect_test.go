@@ -24,9 +24,7 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 		fixture.commit(t, tx)
 		for _, key := range fixture.allKeys(t) {
 			if strings.HasSuffix(key, ":parts") {
-				if err := fixture.rdb.HDel(t.Context(), key, ghost.ID).Err(); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, fixture.rdb.HDel(t.Context(), key, ghost.ID).Err())
 			}
 		}
 		boards, orders := []lb.Board{players("all"), players("7d.0")}, fixture.cfg.RankingOrders()

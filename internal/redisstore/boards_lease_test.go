@@ -12,10 +12,7 @@ func TestOneHolderHasALeaseAtATime(t *testing.T) {
 		applyLease := lb.LeaseID{Game: fixture.cfg.Game, Work: "apply"}
 		acquire := func(leaseID lb.LeaseID, holder string, ttl time.Duration) bool {
 			t.Helper()
-			isHolder, err := fixture.SetLease(t.Context(), leaseID, holder, ttl)
-			if err != nil {
-				t.Fatal(err)
-			}
+			isHolder := must(fixture.SetLease(t.Context(), leaseID, holder, ttl))(t)
 			return isHolder
 		}
 		release := func(holder string) {

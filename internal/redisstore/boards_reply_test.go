@@ -34,10 +34,7 @@ func FuzzReplies(f *testing.F) {
 // checkProgress checks that progress is the same after it was encoded and decoded.
 func checkProgress(t *testing.T, progress leaderboard.Progress) {
 	t.Helper()
-	fields, err := stateFields(progress, false, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fields := must(stateFields(progress, false, 0))(t)
 	state := map[any]any{}
 	for i := 0; i < len(fields); i += 2 {
 		state[fields[i]] = fields[i+1]
@@ -50,9 +47,6 @@ func checkProgress(t *testing.T, progress leaderboard.Progress) {
 
 func mustUnpack(t *testing.T, packed string) leaderboard.BoardEntry {
 	t.Helper()
-	entry, err := unpackEntry("p", packed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entry := must(unpackEntry("p", packed))(t)
 	return entry
 }

@@ -10,9 +10,7 @@ import (
 // setBusy records that a player is in a match.
 func (l *lobbyTest) setBusy(player, id string) {
 	l.Helper()
-	if err := l.client.Set(l.Context(), lobbyKeys{l.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
-		l.Fatal(err)
-	}
+	requireNoError(l.T, l.client.Set(l.Context(), lobbyKeys{l.game}.busy(player), "match:"+id, busyTTL).Err())
 }
 
 func (l *lobbyTest) free(player, id string) error {
@@ -28,9 +26,7 @@ func TestFreeReleasesManyPlayers(t *testing.T) {
 			test.setBusy(all[i].Player, all[i].Match)
 		}
 		test.setBusy("p_1", "m_later")
-		if err := test.Free(test.Context(), test.game, all); err != nil {
-			test.Fatal(err)
-		}
+		requireNoError(test.T, test.Free(test.Context(), test.game, all))
 		for _, freed := range all {
 			want := lobby.Activity{}
 			if freed.Player == "p_1" {
@@ -120,9 +116,7 @@ func TestFormingMatchPreventsOccupy(t *testing.T) {
 			test.Fatal("not paired")
 		}
 		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{Match: "m_1"})
-		if err := test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada}}); err != nil {
-			test.Fatal(err)
-		}
+		requireNoError(test.T, test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada}}))
 		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{})
 	})
 }

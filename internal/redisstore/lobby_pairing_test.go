@@ -9,10 +9,7 @@ import (
 // rollBack rolls a pairing back and reports whether it existed.
 func (l *lobbyTest) rollBack(pairing lobby.Pairing, now int64) bool {
 	l.Helper()
-	rolledBack, err := l.RollBackPairing(l.Context(), pairing, now)
-	if err != nil {
-		l.Fatal(err)
-	}
+	rolledBack := must(l.RollBackPairing(l.Context(), pairing, now))(l.T)
 	return rolledBack
 }
 
@@ -84,9 +81,7 @@ func TestCompletedPairingIsNotRolledBack(t *testing.T) {
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}
-		if err := test.CompletePairing(test.Context(), pairing); err != nil {
-			test.Fatal(err)
-		}
+		requireNoError(test.T, test.CompletePairing(test.Context(), pairing))
 		if test.rollBack(pairing, epoch) {
 			test.Error("the completed pairing was rolled back")
 		}
@@ -104,13 +99,9 @@ func TestLastDuelIsStoredUntilItIsSettled(t *testing.T) {
 		if !test.pair("m_1", ada, bob) {
 			test.Fatal("not paired")
 		}
-		if err := test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}); err != nil {
-			test.Fatal(err)
-		}
+		requireNoError(test.T, test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}))
 		free := func(id string) {
-			if err := test.Free(test.Context(), test.game, []lobby.PlayerMatch{{Player: "ada", Match: id}}); err != nil {
-				test.Fatal(err)
-			}
+			requireNoError(test.T, test.Free(test.Context(), test.game, []lobby.PlayerMatch{{Player: "ada", Match: id}}))
 		}
 		request := lobby.OccupyRequest{Game: test.game, Player: "ada", Match: "m_2", Former: "m_1"}
 		if busyWith, err := test.Occupy(test.Context(), request, epoch); err != nil || busyWith != (lobby.Activity{}) {
