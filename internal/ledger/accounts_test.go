@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
-	"laststand/internal/testenv"
 )
 
 // addGuest creates a guest with the given id, a device and a nickname.
@@ -31,10 +30,7 @@ func playerOrError(t testing.TB, l *Ledger, sub string) string {
 }
 
 func TestAnAccountIsLinkedToAGuest(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
@@ -94,10 +90,7 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 // A subject's first token arrives while the subject is linked to a guest. The subject
 // becomes a player or the guest's account, never both.
 func TestLinkingAnAccountRacesItsFirstToken(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for i := range 8 {
 			guest, sub := fmt.Sprint("guest", i), fmt.Sprint("sub", i)
 			addGuest(t, l, guest)
@@ -124,10 +117,7 @@ func TestLinkingAnAccountRacesItsFirstToken(t *testing.T) {
 }
 
 func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addGuest(t, l, "p1")
 		addPlayer(t, l, "op")
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
@@ -183,10 +173,7 @@ func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 
 // A player who is erased while tokens use the id is not created again.
 func TestAnErasedPlayerIsNotCreatedAgainByATokenAtTheSameTime(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for i := range 8 {
 			sub := fmt.Sprint("sub", i)
 			addPlayer(t, l, sub)

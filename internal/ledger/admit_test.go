@@ -77,10 +77,7 @@ func (l *Ledger) createAny(ctx context.Context, p identity.NewPlayer) (identity.
 // Players who register at the same time share few transactions. The outcome of each is
 // the same as in a transaction of its own.
 func TestConcurrentNewPlayersShareTransactions(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		all := someNewPlayers()
 		guests := len(all) / 2 // the others have no device
 		transactions := l.gatherCalls(guests)
@@ -156,9 +153,7 @@ func (l *Ledger) checkSameCalls(t *testing.T, other *Ledger, all []expectedCall)
 // Two nodes register the same players at the same time, in batches of opposite order.
 // Each player is created once, and no registration fails because of the other node.
 func TestTwoNodesCreateTheSamePlayersOnce(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		one, other := openLedger(t, db), openLedger(t, db)
 		all := someNewPlayers()
 		for _, node := range []*Ledger{one, other} {

@@ -122,10 +122,7 @@ func readAnswers(t testing.TB, l *Ledger, id string) (all []answers.Answer) {
 }
 
 func TestAnswersAreStoredOnce(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		large, small := newPlayedMatch("m1", 9_000_000, names("p", 230), 1, 2, 5, 6, 7), newPlayedMatch("m2", 9_000_000, []string{"a", "b"}, 7, 2)
 		for _, p := range []playedMatch{large, small} {
 			p.commit(t, l)
@@ -158,9 +155,7 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 
 // Nodes that store new questions at the same time give each a number of its own.
 func TestConcurrentNodesNumberNewQuestions(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		nodes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		const matches, questions = 8, 50
 		runConcurrently(matches, func(i int) {
@@ -181,10 +176,7 @@ func TestConcurrentNodesNumberNewQuestions(t *testing.T) {
 
 // The questions of a match without answers are stored too.
 func TestAMatchWithoutAnswersIsStored(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		p := newPlayedMatch("m1", 9_000_000, []string{"a", "b"}, 1, 2)
 		p.blocks[0].Answers = nil
 		p.commit(t, l)
@@ -230,10 +222,7 @@ func TestAPlayerReadsOwnAnswers(t *testing.T) {
 // The ledger finds the standings of players who were erased after the match, by the ids
 // that the match store still has.
 func TestSeatsOfErasedPlayersAreFoundByFormerIDs(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for _, id := range []string{erasedSubjectID, "other"} {
 			addPlayer(t, l, id)
 		}
@@ -273,10 +262,7 @@ func documentedQuery(t *testing.T, l *Ledger) string {
 // Queries over the tables, without this program's code, find the same scores, counts and
 // times as the match.
 func TestReportsCanBeComputedInSQL(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		p := newPlayedMatch("m1", 9_000_000_000, names("p", 130), 1, 2, 5, 6, 7)
 		p.commit(t, l)
 		decode := documentedQuery(t, l)
@@ -334,10 +320,7 @@ const maxAnswerBytes = 24
 // An answer to a question with choices takes few bytes, with indexes and pages, in large
 // and in small matches.
 func TestAnswersTakeFewBytesOnDisk(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		usedBytes := func() int64 {
 			t.Helper()
 			size := `SELECT pg_total_relation_size('answers')`

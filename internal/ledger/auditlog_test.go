@@ -13,9 +13,7 @@ import (
 )
 
 func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		begin := func(at int64, id, by, game string) {
 			t.Helper()

@@ -11,10 +11,7 @@ import (
 )
 
 func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		a := quiz.Question{ID: "a", Kind: quiz.Single, Lang: "zh-CN", Text: "哪一个?", Choices: []string{"甲", "乙"}, RightIndexes: []int{1}}
 		b := quiz.Question{ID: "b", Kind: quiz.Number, Text: "How many?", Target: &quiz.Target{Value: 1.5, Tolerance: 0.25}}
 		changed := a
@@ -49,9 +46,7 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 // Two processes save the same questions in opposite orders at the same time. They do not
 // deadlock.
 func TestConcurrentSavesOfBanksDoNotDeadlock(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		orders := [][]quiz.Question{{{ID: "a"}, {ID: "b"}}, {{ID: "b"}, {ID: "a"}}}
 		runConcurrently(10, func(i int) {

@@ -17,10 +17,7 @@ import (
 )
 
 func TestCommitAssignsPositionsAndAddsRows(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		bot := duel("m2", 2, "p1", "robot")
 		bot.CountsForLeaderboards, bot.Standings[1].Bot = false, true
 		other := duel("m1", 3, "p1")
@@ -108,10 +105,7 @@ func TestARefusedResultIsNotReportedAsUnavailable(t *testing.T) {
 
 // If tables or permissions are missing, the error does not say that a result is invalid.
 func TestMissingTablesAreNotReportedAsABadResult(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for _, way := range [][2]string{{"rank", "rank_of"}, {"rank_of", "rank"}} {
 			if _, err := l.exec(t.Context(), "ALTER TABLE seats RENAME COLUMN "+way[0]+" TO "+way[1]); err != nil {
 				t.Fatal(err)

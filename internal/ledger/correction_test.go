@@ -73,9 +73,7 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 // The version of a past day changes with a correction. It also differs after another
 // correction in its place, or another end of the day, in a ledger that was rolled back.
 func TestADayVersionIsNeverRepeated(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 		l.setClock(t, dayMS)
@@ -118,10 +116,7 @@ func rollBackTo(t *testing.T, l *Ledger, pos int64, day string) {
 // A repeated call and a call for a match that did not count correct nothing. A call for a
 // whole match after one for a player corrects only the other players.
 func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		r := duel("m1", 1, "p1", "p2", "p3")
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 7}}
 		r.Standings[0].Team = "red"
@@ -160,10 +155,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 
 // The ledger stores the reason and the operator of each correction.
 func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		disqualify(t, l, "m1", "")
 		var n int
@@ -178,9 +170,7 @@ func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
 // Nodes correct the same matches while others commit and sum. Each entry is corrected
 // once, and totals and sums equal what the entries say.
 func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 7
 		ids := names("p", 6)
@@ -245,10 +235,7 @@ func checkSums(t *testing.T, l *Ledger) {
 
 // All players of a match with more players than maxBulkRows are corrected.
 func TestDisqualifyCorrectsMorePlayersThanOneStatementHas(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		large := duel("m1", 1, names("p", maxBulkRows+1)...)
 		must(l.Results.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
 		if done := disqualify(t, l, "m1", ""); done != maxBulkRows+1 {

@@ -19,10 +19,7 @@ func (l *Ledger) taking(t *testing.T, id, player string) error {
 // Corrections of an erased player's results have the opaque id, behind the moves. The
 // former id is in no match.
 func TestCorrectionsFollowAnErasure(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, erasedSubjectID)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), duel("m2", 2, "other", erasedSubjectID))))(t)
 		disqualify(t, l, "m2", erasedSubjectID)
@@ -43,9 +40,7 @@ func TestCorrectionsFollowAnErasure(t *testing.T) {
 // A player whose results of a past day were all corrected has no sum on that day. The
 // erasure renames the player on that day's leaderboard too.
 func TestErasureFollowsCorrectionsOfAWholeDay(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"))))(t)
@@ -66,10 +61,7 @@ func TestErasureFollowsCorrectionsOfAWholeDay(t *testing.T) {
 // Corrections and an erasure run at the same time. No correction is lost or has the former
 // id, and each result is corrected once.
 func TestCorrectionsDuringAnErasure(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, erasedSubjectID)
 		ids := names("m", 12)
 		for i, id := range ids {
@@ -100,10 +92,7 @@ func TestCorrectionsDuringAnErasure(t *testing.T) {
 
 // A match that counts must have entries. If it has none, Disqualify returns an error.
 func TestDisqualifyFailsIfACountingMatchHasNoEntries(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		must(l.exec(t.Context(), `DELETE FROM entries WHERE match_id = 'm1'`))(t)
 		for _, player := range []string{"p1", ""} {

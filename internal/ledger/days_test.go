@@ -96,9 +96,7 @@ func TestDaysStartAtMidnightOfTheTimeZone(t *testing.T) {
 }
 
 func TestAGameWithoutResultsStartsDays(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		const day = 24 * 3600 * 1000
 		for _, step := range []struct {
@@ -123,9 +121,7 @@ func TestAGameWithoutResultsStartsDays(t *testing.T) {
 }
 
 func TestConcurrentNodesStartADayOnce(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		runConcurrently(10, func(int) {
 			if _, err := l.Days.StartNewDays(t.Context(), game); err != nil {
@@ -153,10 +149,7 @@ func TestAClockAHundredYearsAheadIsRefused(t *testing.T) {
 
 // The real clock of both databases is epoch milliseconds now.
 func TestTheDatabaseClockIsEpochMilliseconds(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		before := time.Now().UnixMilli()
 		r := duel("m1", 1, "p1")
 		must(l.Results.Commit(t.Context(), results(r)))(t)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
-	"laststand/internal/testenv"
 )
 
 // playerOfDevice returns the player of a device, "" for an unknown device.
@@ -20,10 +19,7 @@ func playerOfDevice(t *testing.T, l *Ledger, device string) string {
 
 // A revocation of a guest or of its account detaches the guest's device.
 func TestRevokingDetachesTheDevice(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
@@ -47,10 +43,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 }
 
 func TestRotateDeviceReplacesTheHash(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addGuest(t, l, "p1")
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
@@ -80,10 +73,7 @@ func TestRotateDeviceReplacesTheHash(t *testing.T) {
 }
 
 func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for _, id := range []string{"p1", "p2", "gone"} {
 			addGuest(t, l, id)
 		}
@@ -112,10 +102,7 @@ func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
 }
 
 func TestAnAccountIsUnlinked(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addGuest(t, l, "p1")
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")

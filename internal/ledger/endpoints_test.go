@@ -14,9 +14,7 @@ import (
 )
 
 func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.setClock(t, 1000)
 		l.disable(t, "g", "b", "it is gone")
@@ -52,7 +50,6 @@ func (c clockLedger) checkStates(t *testing.T, want ...webhook.State) {
 
 // Tasks of every state count until they have ended.
 func TestCountTasksCountsTasksThatHaveNotEnded(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for i := range 6 {
 			q.enqueue(newTask("a", fmt.Sprint(i)))
@@ -92,9 +89,7 @@ func (q *queueFixture) checkCounts(upTo int, waiting, dead int64) {
 
 // There are many more ended tasks than waiting ones. CountTasks does not read ended ones.
 func TestCountTasksDoesNotReadEndedTasks(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		plan := openLedger(t, db).explain(t, selectCounts, []any{"t", 10})
 		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_later_or_dead") != 2 || strings.Contains(plan, "tasks_key") {
 			t.Errorf("the plan is\n%s", plan)

@@ -77,9 +77,7 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 // A player of an operator's login service with results on many days is erased. Then no
 // table and no file of SQLite contains the id. All sums stay, under one opaque id.
 func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Results.pairDuelLimits = map[string]int64{game: 1000}
 		addPlayer(t, l.Ledger, erasedSubjectID)
@@ -193,10 +191,7 @@ func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregat
 // Several nodes erase players and commit results at the same time. No
 // result is lost, and no row has the former id.
 func TestErasureDuringCommitsLosesNothing(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		subjects := names("op.", 4)
 		for _, id := range subjects {
 			addPlayer(t, l, id)

@@ -4,16 +4,12 @@ import (
 	"testing"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/testenv"
 )
 
 // An operator's service may mint a subject in the form of a guest's id. Its results
 // before and after its erasure get the same id.
 func TestAnErasedSubjectThatLooksLikeAGuestGetsOneOpaqueID(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		subject := newOpaqueID()
 		addPlayer(t, l, subject)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, subject, "other"))))(t)

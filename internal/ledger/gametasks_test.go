@@ -13,7 +13,6 @@ import (
 // The claims of some topics cannot renew, complete or fail the tasks of others, nor learn
 // that these are done.
 func TestClaimsOfTopicsReachNoOtherTasks(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a/mail", "mine"), newTask("a/mail", "second"), newTask("ab/mail", "theirs"), newTask("a", "short"))
 		tasks, foreign := map[string]taskqueue.Task{}, []taskqueue.Task{}
@@ -58,7 +57,6 @@ func TestClaimsOfTopicsReachNoOtherTasks(t *testing.T) {
 
 // If a call reports two failures of one lease, the first counts.
 func TestTheFirstReportOfALeaseCounts(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "1"))
 		task := q.claimOne("1")
@@ -74,7 +72,6 @@ func TestTheFirstReportOfALeaseCounts(t *testing.T) {
 
 // Any text may be requested. A text that cannot be an id matches no task.
 func TestATextThatIsNoIDMatchesNoTask(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for _, id := range []string{"", "\x00", "\xff", "a b"} {
 			if _, err := q.Tasks.Task(t.Context(), id); !errors.Is(err, taskqueue.ErrNotFound) {

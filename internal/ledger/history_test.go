@@ -13,10 +13,7 @@ import (
 )
 
 func TestAHistoryEntryDescribesTheMatch(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		r := duel("m1", 99, "p1", "p2")
 		r.CountsForLeaderboards = false // the history also has matches that do not count
 		must(l.Results.Commit(t.Context(), results(r)))(t)

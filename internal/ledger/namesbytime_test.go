@@ -26,9 +26,7 @@ func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 // Names of all games come in the order of their times, each once. That also holds if more
 // names of one time exist than fit on a page.
 func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, nil)
 		l.Names.pageSize = 3
 		claim := func(game, id, skeleton string) {
@@ -74,10 +72,7 @@ func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
 }
 
 func TestEachSkeletonReturnsAllNamesOfAGame(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		l.Names.pageSize = 3
 		for n := range 8 { // so that the last page is sometimes full
 			var want []string
@@ -101,10 +96,7 @@ func TestEachSkeletonReturnsAllNamesOfAGame(t *testing.T) {
 
 // EachSkeleton returns names of many scripts, whatever order the database has for them.
 func TestEachSkeletonReturnsNamesOfAllScripts(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		l.Names.pageSize = 2
 		want := map[string]bool{}
 		for i, skeleton := range []string{"ada", "a da", "ada-", "Ada", "äda", "адa", "小明", "小 明", "a🎮", "-", "ß", "ss", "zz", "0", "\u00a0"} {
@@ -127,10 +119,7 @@ func TestEachSkeletonReturnsNamesOfAllScripts(t *testing.T) {
 
 // The time of a name is the database's, whatever the clock of the claiming process shows.
 func TestNamesHaveTheDatabasesTime(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		before := must(l.Now(t.Context()))(t)
 		addPlayer(t, l, "p1") // the request says that it is 1970
 		after := must(l.Now(t.Context()))(t)

@@ -12,9 +12,7 @@ import (
 )
 
 func TestEpochIsWrittenOnce(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		epochs := make([]string, 4)
 		runConcurrently(len(epochs), func(i int) { // as several processes that start at once
 			l, err := Open(t.Context(), Config{URL: db.URL, Dir: db.Dir})
@@ -37,10 +35,7 @@ func TestEpochIsWrittenOnce(t *testing.T) {
 }
 
 func TestPingReportsAClosedLedger(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		requireNoError(t, l.Ping(t.Context()))
 		requireNoError(t, l.Close())
 		if err := l.Ping(t.Context()); err == nil {
@@ -51,10 +46,7 @@ func TestPingReportsAClosedLedger(t *testing.T) {
 
 // A panic ends its transaction: SQLite's only writing connection is free again.
 func TestAPanicEndsItsTransaction(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for name, in := range map[string]func(context.Context, func(*transaction) error) error{"writing": l.inTx, "reading": l.inSnapshot} {
 			func() {
 				defer func() { _ = recover() }()
@@ -69,9 +61,7 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 }
 
 func TestTablesOfTheNextReleaseAreUsedAndLaterOnesRefused(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
 		must(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (399, TRUE)"))(t) // of the next release
 		openLedger(t, db)

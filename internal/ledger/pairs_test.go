@@ -12,9 +12,7 @@ import (
 // Duels of a pair above the limit do not count, however they are divided into commits. On
 // the next day the limit applies anew. Other duels are not affected.
 func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Results.pairDuelLimits = map[string]int64{game: 2}
 		addPlayer(t, l.Ledger, "p1")
@@ -57,10 +55,7 @@ func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 // Several nodes commit duels of one pair at the same time. Exactly as many count as the
 // limit allows.
 func TestThePairLimitHoldsForConcurrentCommits(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		l.Results.pairDuelLimits = map[string]int64{game: 3}
 		counted := make([]bool, 10)
 		runConcurrently(len(counted), func(i int) {

@@ -161,10 +161,7 @@ func callMethods(ctx context.Context, l *Ledger) {
 
 // Methods find their rows by an index, however large the tables are.
 func TestMethodsUseIndexes(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		l.expanded.Clear()
 		callMethods(t.Context(), l)
 		explained := 0

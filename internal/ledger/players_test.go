@@ -17,10 +17,7 @@ func guest(id, device, skeleton string) identity.NewPlayer {
 }
 
 func TestOneGuestPerDevice(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		got := make([]identity.Player, 50)
 		var created atomic.Int64
 		runConcurrently(50, func(i int) {
@@ -44,10 +41,7 @@ func TestOneGuestPerDevice(t *testing.T) {
 }
 
 func TestOnePlayerPerNickname(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		var created, taken atomic.Int64
 		runConcurrently(50, func(i int) {
 			_, _, err := l.Players.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), fmt.Sprint("device", i), "ada"))
@@ -83,10 +77,7 @@ func TestGuestNeedsADevice(t *testing.T) {
 }
 
 func TestEnsurePlayer(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		if _, err := l.Players.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("unknown player: %v", err)
 		}
@@ -107,10 +98,7 @@ func TestEnsurePlayer(t *testing.T) {
 }
 
 func TestRenameClaimsTheNewNickname(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, "p1")
 		addPlayer(t, l, "p2")
 		for _, c := range []struct {
@@ -136,10 +124,7 @@ func TestRenameClaimsTheNewNickname(t *testing.T) {
 }
 
 func TestOneOfConcurrentClaimsWins(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		ids := names("p", 20)
 		for _, id := range ids {
 			addPlayer(t, l, id)
@@ -160,10 +145,7 @@ func TestOneOfConcurrentClaimsWins(t *testing.T) {
 }
 
 func TestNicknamesReturnsUpToMaxNames(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		ids := names("p", MaxNames)
 		for _, id := range ids {
 			addPlayer(t, l, id)
@@ -181,10 +163,7 @@ func TestNicknamesReturnsUpToMaxNames(t *testing.T) {
 }
 
 func TestConcurrentNodesStoreOneFirstKey(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		read := make([]string, 10)
 		runConcurrently(len(read), func(i int) {
 			k := identity.Key{ID: fmt.Sprint("k", i), Alg: "HS256", Secret: []byte{0, 0xff, byte(i)}}

@@ -5,17 +5,12 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"laststand/internal/testenv"
 )
 
 // Many public reads, which use all of their connections, do not delay settlement,
 // leaderboards and checks of bans.
 func TestPublicReadsDoNotDelaySettlement(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		public := l.Public.Names
 		for range public.readPool.Stats().MaxOpenConnections {
 			conn := must(public.readPool.Conn(t.Context()))(t)

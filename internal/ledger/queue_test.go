@@ -31,11 +31,10 @@ type queueFixture struct {
 	woken []string
 }
 
-// eachQueue runs a test on both databases, each with an empty queue.
+// eachQueue runs a parallel test on both databases, each with an empty queue.
 func eachQueue(t *testing.T, f func(t *testing.T, q *queueFixture)) {
 	t.Helper()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		q := &queueFixture{clockLedger: openWithClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
 		q.Tasks.notifyTopic = func(topic string) {
 			q.mu.Lock()
@@ -183,7 +182,6 @@ func taskLeases(tasks []taskqueue.Task) (leases []taskqueue.Lease) {
 }
 
 func TestATaskIsEnqueuedClaimedAndCompleted(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		first := newTask("a", "k1")
 		first.Payload = []byte(`"` + strings.Repeat("ä\\u0000", 6000) + `"`)
@@ -227,7 +225,6 @@ func TestATaskIsEnqueuedClaimedAndCompleted(t *testing.T) {
 }
 
 func TestInvalidTasksAreRefused(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		bad := newTask("a", "k")
 		bad.Payload = make([]byte, taskqueue.MaxPayloadBytes+1)
@@ -239,7 +236,6 @@ func TestInvalidTasksAreRefused(t *testing.T) {
 }
 
 func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "k"))
 		late := q.claimOne("k")
@@ -275,7 +271,6 @@ func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
 }
 
 func TestAFailingTaskDoesNotDelayOthers(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		failing := newTask("a", "bad")
 		failing.MaxTries = 2
@@ -308,7 +303,6 @@ func TestAFailingTaskDoesNotDelayOthers(t *testing.T) {
 }
 
 func TestAPermanentFailureIsDeadAndAReturnedTaskWaits(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "k"))
 		task := q.claimOne("k")
@@ -327,7 +321,6 @@ func TestAPermanentFailureIsDeadAndAReturnedTaskWaits(t *testing.T) {
 // If workers of a task die, the task becomes dead after its last attempt, like a failing
 // one.
 func TestATaskWhoseWorkersDieIsDeadInTheEnd(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		deadly := newTask("a", "k")
 		deadly.MaxTries = 3
@@ -346,7 +339,6 @@ func TestATaskWhoseWorkersDieIsDeadInTheEnd(t *testing.T) {
 }
 
 func TestATaskWaitsUntilNotBefore(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		later, past := newTask("a", "later"), newTask("a", "past")
 		later.NotBefore, past.NotBefore = q.now+5000, q.now
@@ -368,7 +360,6 @@ func TestATaskWaitsUntilNotBefore(t *testing.T) {
 // A due time later than a time.Duration can express is not due now. Otherwise the
 // maintainer would poll without a pause.
 func TestAVeryLateDueTimeIsNotDueNow(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		last := newTask("a", "last")
 		last.NotBefore = 253_402_300_799_999 // of the year 9999
@@ -380,7 +371,6 @@ func TestAVeryLateDueTimeIsNotDueNow(t *testing.T) {
 }
 
 func TestEndedTasksAreDeletedAfterSevenDays(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		ids := q.enqueue(newTask("a", "done"), newTask("a", "discarded"), newTask("a", "waits"))
 		q.complete(q.claim(1)...)
@@ -405,7 +395,6 @@ func TestEndedTasksAreDeletedAfterSevenDays(t *testing.T) {
 
 // A waiting task that an operator discards is skipped.
 func TestADiscardedWaitingTaskIsSkipped(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for _, ordering := range []taskqueue.Ordering{taskqueue.Unordered, taskqueue.Ordered} {
 			var in []taskqueue.Accepted
@@ -432,7 +421,6 @@ func TestADiscardedWaitingTaskIsSkipped(t *testing.T) {
 
 // A claimed task that an operator discards has lost its lease.
 func TestDiscardingAClaimedTaskEndsTheLease(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "k"))
 		task := q.claimOne("k")
@@ -448,7 +436,6 @@ func TestDiscardingAClaimedTaskEndsTheLease(t *testing.T) {
 // Tasks can be enqueued in the caller's own transaction. If that is rolled back, they do
 // not exist.
 func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		undone := errors.New("undone")
 		in := func(end error) error {
@@ -469,7 +456,6 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 }
 
 func TestDepthCountsTasksByState(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "1"), newTask("b", "2"), newTask("c", "3"))
 		q.claim(1)

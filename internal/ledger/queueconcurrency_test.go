@@ -19,7 +19,6 @@ const concurrentAttempts = 8 // how often each test runs two concurrent calls
 // A lease ends while its attempt ends. Then the task is done, or it is delivered again
 // and the old lease is lost.
 func TestALeaseThatEndsDuringCompleteHasOneOutcome(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		l := q.openSecond()
 		for i := range concurrentAttempts {
@@ -58,7 +57,6 @@ func TestALeaseThatEndsDuringCompleteHasOneOutcome(t *testing.T) {
 // An operator changes a task while an attempt ends. Either the attempt is lost, or the
 // operator's change comes too late.
 func TestAnOperatorsChangeDuringAnAttemptHasOneOutcome(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		l := q.openSecond()
 		for i := range concurrentAttempts {
@@ -93,7 +91,6 @@ func TestAnOperatorsChangeDuringAnAttemptHasOneOutcome(t *testing.T) {
 // If a key is enqueued while it is being deleted, the outcome is the old task, or a new
 // one that will run.
 func TestAKeyDeletedWhileEnqueuedHasATask(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		l := q.openSecond()
 		for range concurrentAttempts {
@@ -136,7 +133,6 @@ func TestAKeyDeletedWhileEnqueuedHasATask(t *testing.T) {
 
 // A key that was neither inserted nor found is not acknowledged, whatever the reason is.
 func TestAKeyWithoutTaskIsNotAcknowledged(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		swallow := []string{"CREATE TRIGGER swallow BEFORE INSERT ON tasks BEGIN SELECT RAISE(IGNORE); END"}
 		if q.db.URL != "" {
@@ -161,7 +157,6 @@ func TestAKeyWithoutTaskIsNotAcknowledged(t *testing.T) {
 // worker that renews its leases holds them again. An operator can return a task whose due
 // time is wrong.
 func TestClockJumpsLoseNoTask(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "held"), newTask("a", "dropped"), newTask("a", "failed"))
 		early := q.claim(10)
@@ -243,7 +238,6 @@ func TestProcessesThatReturnDueTasksDoNotDeadlock(t *testing.T) {
 
 // A task that returns to its queue does not change the queue's ordering.
 func TestAReturningTaskDoesNotChangeTheOrdering(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "old"))
 		old := q.claimOne("old")

@@ -11,7 +11,6 @@ import (
 // A queue is deleted with its last task, and is created again by the next task. A queue
 // that is in use or has a waiting task stays.
 func TestIdleQueuesAreDeleted(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		topics := func() (all []string) {
 			for _, l := range q.listQueues(taskqueue.QueueFilter{}) {
@@ -51,7 +50,6 @@ func (q *queueFixture) claimTopic(topic string) taskqueue.Task {
 
 // A queue whose positions are all delivered stays while one of its tasks is claimed.
 func TestAQueueWithAClaimedTaskIsNotDeleted(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "1"), newTask("a", "2"))
 		tasks := must(q.Claims.Claim(t.Context(), kind, 10, 2*keyTTL))(t)

@@ -56,7 +56,6 @@ const (
 // queue answers as if it had handled the calls one after another, and ordered queues run
 // tasks in order.
 func TestQueueIsLinearizable(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for round := range queueRounds(2) {
 			r := &queueClients{

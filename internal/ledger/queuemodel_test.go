@@ -339,7 +339,6 @@ func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue 
 // After any sequence of calls by producers, workers, late workers and operators, and of
 // clock changes, the queue equals its model. All remaining tasks can be completed.
 func TestTheQueueBehavesLikeItsModel(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rapid.Check(t, func(rt *rapid.T) {
 			for _, table := range []string{"tasks", "queues"} {

@@ -18,7 +18,6 @@ func orderedTask(ordering taskqueue.Ordering, key string, tries int64) taskqueue
 // An ordered queue delivers one task at a time. A failing task blocks the others until it
 // is done.
 func TestAnOrderedQueueRunsOneTaskAtATime(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(orderedTask(taskqueue.Ordered, "1", 3), orderedTask(taskqueue.Ordered, "2", 3), orderedTask(taskqueue.Ordered, "3", 3))
 		head := q.claimOne("1")
@@ -55,7 +54,6 @@ func TestAnOrderedQueueRunsOneTaskAtATime(t *testing.T) {
 }
 
 func TestADeadHeadReleasesAnOrderedQueue(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		q.enqueue(orderedTask(taskqueue.Ordered, "1", 1), orderedTask(taskqueue.Ordered, "2", 1))
 		q.fail(q.claimOne("1"), 0, false)
@@ -67,7 +65,6 @@ func TestADeadHeadReleasesAnOrderedQueue(t *testing.T) {
 // A dead head of a pausing queue blocks the queue until an operator requeues or discards
 // it.
 func TestADeadHeadBlocksAPausingQueue(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		id := q.enqueue(orderedTask(taskqueue.OrderedPausing, "1", 1), orderedTask(taskqueue.OrderedPausing, "2", 1))[0].ID
 		for range 2 {
@@ -90,7 +87,6 @@ func TestADeadHeadBlocksAPausingQueue(t *testing.T) {
 
 // A head that an operator discards, in whatever state, does not block its queue.
 func TestADiscardedHeadReleasesItsQueue(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for name, bring := range map[string]func(head taskqueue.Task){
 			"claimed": func(taskqueue.Task) {},
@@ -110,7 +106,6 @@ func TestADiscardedHeadReleasesItsQueue(t *testing.T) {
 
 // The last enqueued task sets the ordering of a queue.
 func TestTheLastEnqueuedTaskSetsTheOrdering(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "1"), newTask("a", "2"))
 		free := q.claim(1)
@@ -130,7 +125,6 @@ func TestTheLastEnqueuedTaskSetsTheOrdering(t *testing.T) {
 // A topic with a thousand tasks does not delay topics with one task, even if those are
 // added later.
 func TestTopicsAreServedAlternately(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		var many []taskqueue.NewTask
 		for i := range 1000 {
@@ -155,7 +149,6 @@ func TestTopicsAreServedAlternately(t *testing.T) {
 // Priorities are served by weight: each one twice as often as the next lower one. None
 // starves.
 func TestPrioritiesAreServedByWeight(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		var tasks []taskqueue.NewTask
 		for i := range 400 {

@@ -11,7 +11,6 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/testenv"
 )
 
 // plannedStatement is a statement of the queue with a row of its list or its parameters, and the
@@ -62,10 +61,7 @@ func plannedStatements() map[string]plannedStatement {
 // ignores sizes. PostgreSQL keeps plans: a plan from a new, small or idle queue must be
 // as good as one from later statistics.
 func TestQueueStatementsUseTheirIndexes(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		if l.name == goose.DialectSQLite3 {
 			l.fillQueue(t, 1, 1000)
 			for name, s := range plannedStatements() {

@@ -25,7 +25,6 @@ func (q *queueFixture) wantUntried(task taskqueue.Task) {
 // A postponed task leaves its queue until it is due, like a failed one. It keeps all its
 // attempts, however often it is postponed.
 func TestAPostponedTaskKeepsItsAttempts(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		late := newTask("a", "late")
 		late.MaxTries = 1
@@ -70,7 +69,6 @@ func TestAPostponedTaskKeepsItsAttempts(t *testing.T) {
 
 // Postponing ends the lease. A worker whose lease has ended can postpone nothing.
 func TestPostponingEndsTheLease(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "k"))
 		first := q.claimOne("k")
@@ -114,7 +112,6 @@ func (q *queueFixture) wantLost(when string, task taskqueue.Task) {
 // A postponed head of an ordered queue keeps its position, and blocks the others until it
 // has ended.
 func TestAPostponedHeadKeepsItsPosition(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for _, ordering := range []taskqueue.Ordering{taskqueue.Ordered, taskqueue.OrderedPausing} {
 			topic := string(ordering)
@@ -150,7 +147,6 @@ func TestAPostponedHeadKeepsItsPosition(t *testing.T) {
 
 // An operator can change a postponed task like any task that waits for its due time.
 func TestAnOperatorCanChangeAPostponedTask(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		q.enqueue(orderedTask(taskqueue.Ordered, "1", 1), orderedTask(taskqueue.Ordered, "2", 1))
 		head := q.claimOne("1")
@@ -169,7 +165,6 @@ func TestAnOperatorCanChangeAPostponedTask(t *testing.T) {
 
 // One call can end attempts in different ways.
 func TestOneCallEndsAttemptsDifferently(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "postponed"), newTask("a", "final"), newTask("a", "failed"))
 		tasks, cause := q.claim(3), errors.New("why")

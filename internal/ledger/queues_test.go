@@ -34,7 +34,6 @@ func (q *queueFixture) addSomeTasks() {
 }
 
 func TestQueuesAreFiltered(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.addSomeTasks()
 		for _, tt := range []struct {
@@ -60,7 +59,6 @@ func TestQueuesAreFiltered(t *testing.T) {
 
 // A task that leaves its queue before it was delivered does not count as done.
 func TestDoneDoesNotPassScan(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		accepted := q.enqueue(newTask("a", "1"), newTask("a", "2"))
 		q.change(accepted[0].ID, (*taskqueue.Task).Discard)
@@ -69,7 +67,6 @@ func TestDoneDoesNotPassScan(t *testing.T) {
 }
 
 func TestQueuesAreListedInPages(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.addSomeTasks()
 		var got []string
@@ -97,7 +94,6 @@ func TestQueuesAreListedInPages(t *testing.T) {
 
 // Waiting tasks are counted by kind, also those behind a head, in up to maxQueues queues.
 func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.addSomeTasks()
 		q.enqueue(orderedTask(taskqueue.Ordered, "6", 3), orderedTask(taskqueue.Ordered, "7", 3), orderedTask(taskqueue.Ordered, "8", 3))
@@ -130,7 +126,6 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 }
 
 func TestBacklogsOfAnEmptyLedger(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		if got := must(q.Maintenance.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
 			t.Errorf("%+v", got)
@@ -140,7 +135,6 @@ func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 
 // Maintenance is notified when a wait or a lease starts or changes.
 func TestMaintenanceIsNotifiedOfWaitsAndLeases(t *testing.T) {
-	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rang := func(cause string, want bool) {
 			t.Helper()

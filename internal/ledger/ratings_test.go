@@ -48,10 +48,7 @@ func wantRating(t *testing.T, l *Ledger, player string, want match.Rating, rated
 // ratings in the results are provisional. The records, and the tasks that report the
 // results, have the ratings of the ledger.
 func TestRatingsAreComputedInTheCommit(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for _, p := range []string{"p1", "p2", "p3"} {
 			addPlayer(t, l, p)
 		}
@@ -91,10 +88,7 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 // A late result, for example a dead letter that is retried, changes the newest rating. It
 // does not restore an old one.
 func TestALateResultChangesTheNewestRating(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, "p1")
 		addPlayer(t, l, "p2")
 		p1, p2 := match.DefaultRating(), match.DefaultRating()
@@ -113,10 +107,7 @@ func TestALateResultChangesTheNewestRating(t *testing.T) {
 
 // A duel against an erased opponent still counts, with the opponent's provisional rating.
 func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, "p1")
 		r := ratedDuel("m1", 1, "gone", "p1")
 		must(l.Results.Commit(t.Context(), results(r)))(t)
@@ -128,9 +119,7 @@ func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
 // Several nodes commit results at the same time. Each result changes the ratings that
 // earlier results have left, in the order of entries.
 func TestRatingsAreInCommitOrder(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		nodes := []*Ledger{openLedger(t, db)}
 		if db.URL != "" { // SQLite has one process
 			nodes = append(nodes, openLedger(t, db))

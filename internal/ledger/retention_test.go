@@ -39,9 +39,7 @@ func countRows(t *testing.T, l *Ledger, table string) int64 {
 // Answers and then matches are deleted when they are old enough, in several steps.
 // Everything that leaderboards, totals and ratings need stays, and so do other games.
 func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithRetention(t, db)
 		addPlayer(t, l.Ledger, "p000")
 		players := map[string]int{"m_large": 2*deletedSeats + 7, "m_mid": 3, "m_new": 2}
@@ -125,9 +123,7 @@ func TestAnswersAreNotKeptLongerThanMatches(t *testing.T) {
 // A result that is older than the retention may have been counted and deleted. So the
 // ledger refuses it, and counts nothing.
 func TestAResultOlderThanTheRetentionIsRefused(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithRetention(t, db)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 0, "a", "b"))))(t)
 		l.setClock(t, 21*dayMS)
@@ -147,10 +143,7 @@ func TestAResultOlderThanTheRetentionIsRefused(t *testing.T) {
 // if it is interrupted or several nodes work on it. The answers of others, and points and
 // times, stay. A malformed block loses all its answers and does not stop the erasure.
 func TestAnErasureRemovesGivenAnswers(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		guest := newOpaqueID()
 		for _, id := range []string{erasedSubjectID, guest, "other"} {
 			addPlayer(t, l, id)

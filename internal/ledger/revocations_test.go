@@ -15,10 +15,7 @@ func ban(id string) identity.Revocation {
 }
 
 func TestRevocationsAreSetListedAndLifted(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addGuest(t, l, "p1")
 		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
 		first := must(l.Revocations.SetRevocation(t.Context(), ban("account")))(t)
@@ -118,10 +115,7 @@ func TestEndedRevocationsAreDeleted(t *testing.T) {
 // Revisions are in commit order. A reader that has read up to a revision misses no
 // earlier one.
 func TestRevisionsAreInCommitOrder(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		const writers, each = 4, 10
 		seen, last := map[string]bool{}, int64(0)
 		read := func() {
@@ -147,10 +141,7 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 }
 
 func TestKeysAreRotated(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		key := func(id string) identity.Key {
 			return identity.Key{ID: id, Alg: identity.HS256, Secret: []byte("secret " + id)}
 		}

@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
-	"laststand/internal/testenv"
 )
 
 // standingsOf returns all standings of a match, read in one page.
@@ -39,10 +38,7 @@ func wantStandings(r match.Result, named ...string) []protocol.OverStanding {
 }
 
 func TestMatchReturnsTheCommittedResult(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, "p1")
 		r := duel("m1", 12345, "p1", "bot", "p2")
 		r.Standings[1].Bot, r.Standings[1].Nickname = true, "机器人 😀\x00\"'"
@@ -62,10 +58,7 @@ func TestMatchReturnsTheCommittedResult(t *testing.T) {
 // A match is read page by page as it was settled, with its teams and firsts. Its record
 // contains no nickname.
 func TestAnArenaMatchIsReadInPages(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, "p001")
 		r := duel("m1", 99, names("p", 2*maxBulkRows+1)...)
 		r.ArenaID, r.Mode, r.Winner = "a1", match.Buzzer, "red"

@@ -16,9 +16,7 @@ import (
 // Several past days without sums, some of them empty, are summed together. The open day
 // is not summed.
 func TestSumDaysSumsPastDays(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 3
 		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 0 {
@@ -51,9 +49,7 @@ func TestSumDaysSumsPastDays(t *testing.T) {
 // A snapshot shows one moment, whatever is committed, corrected and summed while it is
 // read.
 func TestSnapshotIsOneMoment(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		head := readHead(t, l.Ledger)
@@ -96,9 +92,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 
 // Nodes that sum the same days at the same time share the work.
 func TestConcurrentNodesShareTheDaysToSum(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 2
 		for i := range 20 {
@@ -182,9 +176,7 @@ func TestAKilledProcessSumsNothingTwice(t *testing.T) {
 // A day starts and ends by the clocks of its time zone, also if these are changed on that
 // day.
 func TestADayWithAClockChangeIsSummed(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
 		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {
 			l.setClock(t, must(time.Parse(time.RFC3339, at))(t).UnixMilli())

@@ -19,10 +19,7 @@ func deadTask(t testing.TB, key string) taskqueue.Task {
 }
 
 func TestTasksAreAddedReadAndChanged(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		added := deadTask(t, "m1")
 		if !must(l.Tasks.AddTask(t.Context(), added))(t) {
 			t.Error("a new key was there")
@@ -56,10 +53,7 @@ func TestTasksAreAddedReadAndChanged(t *testing.T) {
 }
 
 func TestAnUnknownTaskIsNotFound(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		if _, err := l.Tasks.Task(t.Context(), "x"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Error(err)
 		}
@@ -75,10 +69,7 @@ func TestAnUnknownTaskIsNotFound(t *testing.T) {
 }
 
 func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		must(l.Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
@@ -97,9 +88,7 @@ func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
 
 // Several processes change a task at the same time. No change is lost.
 func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		must(processes[0].Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := processes[0].Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
@@ -121,10 +110,7 @@ func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
 }
 
 func TestTasksAreFilteredAndListedInPages(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
+	eachLedger(t, func(t *testing.T, l *Ledger) {
 		for i := range 7 {
 			task := deadTask(t, fmt.Sprint("m", i))
 			if i%2 == 1 {
