@@ -26,8 +26,7 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, max_schedu
 // cluster and PostgreSQL.
 func runOnEachDeployment(t *testing.T, test func(t *testing.T, urls []string, token func(role, sub string) string)) {
 	t.Helper()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		flags := cli.Flags{Config: configFile(t, fastArenasConfig), Data: &db.Dir, Database: &db.URL}
 		nodes := 1
 		if db.URL != "" {
@@ -58,7 +57,6 @@ func newGuests(t *testing.T, urls []string, count int) []player.Guest {
 // TestABuzzerQuestionHasOneWinnerAcrossNodes lets two teams on several nodes race. Every question has at most one
 // winner, and the server sends all players the same result, which is also in the ledger.
 func TestABuzzerQuestionHasOneWinnerAcrossNodes(t *testing.T) {
-	t.Parallel()
 	runOnEachDeployment(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		const questions, players = 6, 12
 		created := createArena(t, urls[0], token("host", "quizmaster"), protocol.NewArena{
@@ -137,7 +135,6 @@ func checkBuzzerStored(t *testing.T, urls []string, clients []*matchClient) {
 // TestEachPlayerOfALargeSurvivalArenaGetsTheirResult has more players than a push lists. The server sends each player their own
 // result, and the expected player survives last.
 func TestEachPlayerOfALargeSurvivalArenaGetsTheirResult(t *testing.T) {
-	t.Parallel()
 	runOnEachDeployment(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		const players = 60
 		created := createArena(t, urls[0], token("player", "p_host"), protocol.NewArena{

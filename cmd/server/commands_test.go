@@ -172,9 +172,7 @@ func TestInvalidTokenCommandsFail(t *testing.T) {
 
 // A command prints a token alone on a line while a server runs, and the server accepts it.
 func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		token := func(args ...string) string {
 			t.Helper()

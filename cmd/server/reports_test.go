@@ -35,7 +35,6 @@ func (r reportReader) get(token, query string) response {
 // push `settled`, only the host and services read the report. It has what was pushed during the
 // match. The arena is in the list of its host from the lobby on.
 func TestAHostReadsTheReportOfAnArena(t *testing.T) {
-	t.Parallel()
 	runOnEachDeployment(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		hostToken, service := token("host", "quizmaster"), token("service", "back-office")
 		created := createArena(t, urls[0], hostToken, protocol.NewArena{

@@ -83,9 +83,7 @@ func TestAStartFailsIfRedisRefuses(t *testing.T) {
 }
 
 func TestAStartFailsWithoutItsDatabase(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			checkContains(t, runFailingStart(t, "--data="+existingFile(t)), "--data", "not a directory")
 			return

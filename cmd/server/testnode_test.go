@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"laststand/internal/cli"
+	"laststand/internal/testenv"
 )
 
 // testNode is a node that runs in the process of the test. Its fields are the base URLs
@@ -56,6 +57,16 @@ func configFile(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "laststand.yaml")
 	requireNoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
+}
+
+// eachSQL runs a parallel test on each database.
+func eachSQL(t *testing.T, test func(t *testing.T, db testenv.SQL)) {
+	t.Helper()
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		test(t, db)
+	})
 }
 
 // startNode starts a node on free ports, as the command line does, and stops it when the test
