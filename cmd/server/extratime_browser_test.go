@@ -22,7 +22,7 @@ func TestExtraTimeInTheBrowser(t *testing.T) {
 	node := startNodeWithEveryKind(t, hostPacedConfig)
 	p := b.open(node.url + "/?guest=new")
 	p.click("arena-host", "pace-host")
-	for _, field := range [][2]string{{"draft-name", "Friday"}, {"draft-count", "1"}, {"draft-seconds", "6"}, {"nickname", "Quizmaster"}} {
+	for _, field := range [][2]string{{"draft-name", "Friday"}, {"draft-count", "1"}, {"draft-seconds", "15"}, {"nickname", "Quizmaster"}} {
 		p.write(field[0], field[1])
 	}
 	p.click("make")
@@ -46,10 +46,10 @@ func TestExtraTimeInTheBrowser(t *testing.T) {
 
 	host.click("start")
 	kind := host.openQuestion(0, ann, bob)
-	if left := ann.secondsLeft(); left <= 6 || left > 12 {
+	if left := ann.secondsLeft(); left <= 15 || left > 30 {
 		t.Errorf("a player with extra time has %d s", left)
 	}
-	if left := bob.secondsLeft(); left > 6 {
+	if left := bob.secondsLeft(); left > 15 {
 		t.Errorf("a player without extra time has %d s", left)
 	}
 	bob.waitForVisible(byNameAndData("status", "state", "waiting"))

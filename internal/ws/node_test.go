@@ -95,7 +95,9 @@ func (c *cluster) addNode() *node {
 	}
 	config.Engine = match.New(match.Config{
 		Matches: c.matches.Matches, Answers: c.matches.Answers, Places: c.matches.Places, Index: c.matches.Index, Results: c.matches.Results, Wheel: config.Wheel, Presence: config.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: config.Logger,
-		Node: n.name, Bus: localBus{c, n.name},
+		Node: n.name, Bus: localBus{c, n.name}, OnArenaEnd: func(*match.Arena, string) {}, OnLifecycle: func(match.LifecycleEvent) {},
+		OnSettled:   func(context.Context, []match.Settlement) error { return nil },
+		RefusesText: func(string, string) bool { return false },
 	})
 	matches := lobby.Matches(config.Engine)
 	if c.wrapEngine != nil {
