@@ -275,6 +275,38 @@ func state(held *protocol.AcceptedAnswer) func(*played, *View, protocol.Answer) 
 	}
 }
 
+// A state may tell of an extension before its push comes. An own deadline alone may not, nor one
+// that does not fit the state.
+func TestOwnDeadlineFitsItsState(t *testing.T) {
+	t.Parallel()
+	const extended = opensAt + 2*limitMS
+	for name, test := range map[string]struct {
+		stated *protocol.Question
+		own    int64
+		isOK   bool
+	}{
+		"state":       {&protocol.Question{ClosesAt: extended}, extended + limitMS, true},
+		"alone":       {nil, extended + limitMS, false},
+		"after state": {&protocol.Question{ClosesAt: extended}, extended + limitMS + 1, false},
+	} {
+		p := newPlayed("race")
+		v := p.checker.Player("ada")
+		for i, data := range []any{p.found, p.asked} {
+			raw := protocol.EncodeNumberedPush("m_1", []string{protocol.TypeMatchFound, protocol.TypeQuestion}[i], data).Frame(int64(i + 1))
+			p.push(t, v, raw)
+		}
+		own := protocol.OwnDeadline{Match: "m_1", ClosesAt: test.own, Extra: 100}
+		kind, data := protocol.TypeOwnDeadline, any(own)
+		if test.stated != nil {
+			kind, data = protocol.TypeMatchState, protocol.MatchState{Question: test.stated, OwnDeadline: &own}
+		}
+		raw, _ := json.Marshal(data)
+		if err := v.Push(Frame{Type: kind, Data: raw}, 0); (err == nil) != test.isOK {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Each breach is found by its own rule.
 func TestEachBreachIsFound(t *testing.T) {
 	t.Parallel()

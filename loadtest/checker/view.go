@@ -83,7 +83,7 @@ func (v *View) Push(f Frame, at int64) (err error) {
 	case f.Type == protocol.TypeOwn:
 		v.takeOwn(f)
 	case f.Type == protocol.TypeOwnDeadline:
-		v.takeOwnDeadline(decode[protocol.OwnDeadline](f.Data))
+		v.takeOwnDeadline(decode[protocol.OwnDeadline](f.Data), nil)
 	case f.Type == protocol.TypeSettled:
 		v.takeSettled(f)
 	case f.Type == protocol.TypeMatchState:
@@ -152,7 +152,7 @@ func (v *View) takeSettled(f Frame) {
 // may hold an answer whose reply has not come yet.
 func (v *View) takeState(s protocol.MatchState) {
 	if s.OwnDeadline != nil {
-		v.takeOwnDeadline(*s.OwnDeadline)
+		v.takeOwnDeadline(*s.OwnDeadline, s.Question)
 	}
 	if v.part == nil || s.Question == nil || v.isOver {
 		return
@@ -165,8 +165,9 @@ func (v *View) takeState(s protocol.MatchState) {
 }
 
 // takeOwnDeadline takes the later close of a question that only a player with extra time
-// receives. The extra time is the same in all questions.
-func (v *View) takeOwnDeadline(own protocol.OwnDeadline) {
+// receives. The extra time is the same in all questions. A state can come before pushes that it
+// includes, so stated is its question; nil: own came alone, after its pushes.
+func (v *View) takeOwnDeadline(own protocol.OwnDeadline, stated *protocol.Question) {
 	if v.match == nil || v.part != nil && (v.isOver || v.match.id != own.Match) {
 		return
 	}
@@ -179,11 +180,14 @@ func (v *View) takeOwnDeadline(own protocol.OwnDeadline) {
 	defer m.mu.Unlock()
 	m.extra = max(m.extra, own.Extra)
 	r := m.log.round(own.Question)
-	if r == nil { // a state can come before its question
+	if r == nil {
 		return
 	}
-	closesAt := own.ClosesAt - r.limitMS()*own.Extra/100
-	BreachIf(closesAt < r.asked.ClosesAt || closesAt > r.closesAt, "question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
+	closesAt, latest := own.ClosesAt-r.limitMS()*own.Extra/100, r.closesAt
+	if stated != nil {
+		latest = stated.ClosesAt
+	}
+	BreachIf(closesAt < r.asked.ClosesAt || closesAt > latest, "question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, latest, own)
 }
 
 // LastClosesAt is when a question of the match closes at the latest: for the player with the
