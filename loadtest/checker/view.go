@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"laststand/internal/protocol"
@@ -83,7 +84,7 @@ func (v *View) Push(f Frame, at int64) (err error) {
 	case f.Type == protocol.TypeOwn:
 		v.takeOwn(f)
 	case f.Type == protocol.TypeOwnDeadline:
-		v.takeOwnDeadline(decode[protocol.OwnDeadline](f.Data), nil)
+		v.takeOwnDeadline(decode[protocol.OwnDeadline](f.Data), protocol.Question{})
 	case f.Type == protocol.TypeSettled:
 		v.takeSettled(f)
 	case f.Type == protocol.TypeMatchState:
@@ -152,7 +153,7 @@ func (v *View) takeSettled(f Frame) {
 // may hold an answer whose reply has not come yet.
 func (v *View) takeState(s protocol.MatchState) {
 	if s.OwnDeadline != nil {
-		v.takeOwnDeadline(*s.OwnDeadline, s.Question)
+		v.takeOwnDeadline(*s.OwnDeadline, *cmp.Or(s.Question, new(protocol.Question)))
 	}
 	if v.part == nil || s.Question == nil || v.isOver {
 		return
@@ -166,8 +167,8 @@ func (v *View) takeState(s protocol.MatchState) {
 
 // takeOwnDeadline takes the later close of a question that only a player with extra time
 // receives. The extra time is the same in all questions. A state can come before pushes that it
-// includes, so stated is its question; nil: own came alone, after its pushes.
-func (v *View) takeOwnDeadline(own protocol.OwnDeadline, stated *protocol.Question) {
+// includes, so stated is its question; empty: own came alone, after its pushes.
+func (v *View) takeOwnDeadline(own protocol.OwnDeadline, stated protocol.Question) {
 	if v.match == nil || v.part != nil && (v.isOver || v.match.id != own.Match) {
 		return
 	}
@@ -183,10 +184,7 @@ func (v *View) takeOwnDeadline(own protocol.OwnDeadline, stated *protocol.Questi
 	if r == nil {
 		return
 	}
-	closesAt, latest := own.ClosesAt-r.limitMS()*own.Extra/100, r.closesAt
-	if stated != nil {
-		latest = stated.ClosesAt
-	}
+	closesAt, latest := own.ClosesAt-r.limitMS()*own.Extra/100, cmp.Or(stated.ClosesAt, r.closesAt)
 	BreachIf(closesAt < r.asked.ClosesAt || closesAt > latest, "question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, latest, own)
 }
 
