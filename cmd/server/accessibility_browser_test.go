@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"laststand/internal/testenv"
 )
 
 // readAxe returns axe-core, the library that finds faults of accessibility in a page.
@@ -33,7 +35,7 @@ const seriousFaults = `axe.run().then(({violations}) => violations.filter(({impa
 // checkAccessibility fails the test if axe-core finds a serious fault in what a tab shows.
 func (p *tab) checkAccessibility(state string) {
 	p.Helper()
-	axe := must(readAxe())(p.T)
+	axe := testenv.Need(readAxe())(p.T)
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+"; ''")); err != nil {

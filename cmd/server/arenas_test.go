@@ -48,7 +48,7 @@ func newGuests(t *testing.T, urls []string, count int) []player.Guest {
 	t.Helper()
 	guests := make([]player.Guest, count)
 	for i := range guests {
-		g := must(player.CreateGuest(t.Context(), urls[i%len(urls)], "demo", ""))(t)
+		g := testenv.Need(player.CreateGuest(t.Context(), urls[i%len(urls)], "demo", ""))(t)
 		guests[i] = g
 	}
 	return guests
@@ -72,7 +72,7 @@ func TestABuzzerQuestionHasOneWinnerAcrossNodes(t *testing.T) {
 			c.plan = func(q int) (right, silent bool) { return q != 2 && (i+q)%3 != 0, false } // no player knows question 2
 			clients = append(clients, c)
 		}
-		watcher := must(player.CreateGuest(t.Context(), urls[0], "demo", ""))(t)
+		watcher := testenv.Need(player.CreateGuest(t.Context(), urls[0], "demo", ""))(t)
 		clients = append(clients, joinArena(t, urls[len(urls)-1], watcher, protocol.ArenaJoin{Code: created.Code, As: "spectator"}))
 		rules := new(checker.Checker)
 		follow(rules, clients[1:1+players], host, clients[1+players])

@@ -101,7 +101,7 @@ func TestInvalidBankCommandsFailWithAReason(t *testing.T) {
 	t.Parallel()
 	dir, data := t.TempDir(), folderWithDatabase(t)
 	truncated := filepath.Join(dir, "torn.json")
-	requireNoError(t, os.WriteFile(truncated, []byte(`{"name":"x","questions":[`), 0o600))
+	testenv.NoError(t, os.WriteFile(truncated, []byte(`{"name":"x","questions":[`), 0o600))
 	for line, want := range map[string]string{
 		"import --bank=builtin " + samplePath("spreadsheet.csv"): "is not a valid name",
 		"import --bank=a/b " + samplePath("spreadsheet.csv"):     "--bank",
@@ -142,6 +142,6 @@ func questionFile(t *testing.T, lang string, count int) string {
 		fmt.Fprintf(&rows, "%s %d?,single,yes,no,1,%s,General\n", lang, i, lang)
 	}
 	path := filepath.Join(t.TempDir(), "questions.csv")
-	requireNoError(t, os.WriteFile(path, []byte(rows.String()), 0o600))
+	testenv.NoError(t, os.WriteFile(path, []byte(rows.String()), 0o600))
 	return path
 }

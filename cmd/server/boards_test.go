@@ -72,6 +72,6 @@ func addPoint(t *testing.T, rdb *redis.Client, key, player string) int {
 	}
 	fields := strings.Fields(packed)
 	fields[1] += "1"
-	requireNoError(t, rdb.HSet(ctx, key, player, strings.Join(fields, " ")).Err())
+	testenv.NoError(t, rdb.HSet(ctx, key, player, strings.Join(fields, " ")).Err())
 	return 1
 }

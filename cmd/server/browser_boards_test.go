@@ -73,7 +73,7 @@ func TestThePageShowsCurrentAndPastLeaderboards(t *testing.T) {
 // browseDays goes back to a day without matches, and returns.
 func (p *tab) browseDays(today string) {
 	p.Helper()
-	day := must(time.Parse(time.DateOnly, today))(p.T)
+	day := testenv.Need(time.Parse(time.DateOnly, today))(p.T)
 	yesterday := day.AddDate(0, 0, -1).Format(time.DateOnly)
 	p.click("window-day", "day-before")
 	p.waitForVisible(byNameAndData("span", "from", yesterday), ".board-empty")

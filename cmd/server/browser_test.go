@@ -116,7 +116,7 @@ func startNodeWithEveryKind(t *testing.T, config string) *testNode {
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
 	path := configFile(t, config)
 	var logo strings.Builder
-	requireNoError(t, png.Encode(&logo, image.NewGray(image.Rect(0, 0, 64, 64))))
+	testenv.NoError(t, png.Encode(&logo, image.NewGray(image.Rect(0, 0, 64, 64))))
 	testenv.WriteBeside(t, path, "logo.png", logo.String())
 	return startNode(t, cli.Flags{Data: &db.Dir, Config: path})
 }

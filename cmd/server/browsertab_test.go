@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"laststand/internal/testenv"
 )
 
 // tab is a tab of a browser that a test drives. Errors in its console, failed requests and
@@ -45,7 +47,7 @@ func newBrowser(t *testing.T, executable string, flags ...chromedp.ExecAllocator
 		stopAllocator()
 		chromedp.FromContext(allocator).Allocator.Wait()
 	})
-	requireNoError(t, chromedp.Do(ctx))
+	testenv.NoError(t, chromedp.Do(ctx))
 	return browser{t, ctx}
 }
 
@@ -117,7 +119,7 @@ func (p *tab) waitForAttribute(selector chromedp.CSS, attribute string) string {
 	p.runSteps(chromedp.WaitVisible(selector))
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
-	value := must(chromedp.Run(ctx, chromedp.AttributeValue(selector, attribute)))(p.T)
+	value := testenv.Need(chromedp.Run(ctx, chromedp.AttributeValue(selector, attribute)))(p.T)
 	return value.Value
 }
 
@@ -145,6 +147,6 @@ func (p *tab) showsAnswer(selector string, answers []string) bool {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
-	text := must(chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.querySelector('.tile-text')?.textContent ?? ''", selector))))(p.T)
+	text := testenv.Need(chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.querySelector('.tile-text')?.textContent ?? ''", selector))))(p.T)
 	return slices.Contains(answers, text)
 }

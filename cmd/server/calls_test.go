@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/testenv"
 )
 
 // response is the answer to an HTTP request. Its status is 0 if there was none.
@@ -131,7 +133,7 @@ func (n *testNode) token(t *testing.T, role, sub string) string {
 // redisClient returns a client of the Redis at a URL.
 func redisClient(t *testing.T, url string) *redis.Client {
 	t.Helper()
-	options := must(redis.ParseURL(url))(t)
+	options := testenv.Need(redis.ParseURL(url))(t)
 	client := redis.NewClient(options)
 	t.Cleanup(func() { client.Close() })
 	return client

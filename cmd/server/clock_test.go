@@ -95,7 +95,7 @@ func TestNodesAgreeWhileTheTimeOfRedisJumps(t *testing.T) {
 // can be ahead of the time of this machine. A welcome may take long on a busy machine.
 func clusterTimeOffset(t *testing.T, node *testNode) (least, most time.Duration) {
 	t.Helper()
-	g := must(player.CreateGuest(t.Context(), node.url, "demo", ""))(t)
+	g := testenv.Need(player.CreateGuest(t.Context(), node.url, "demo", ""))(t)
 	before := time.Now()
 	welcomedAt := time.UnixMilli(connect(t, node.url, g).Welcome.ServerAt)
 	return time.Until(welcomedAt), welcomedAt.Sub(before)
@@ -121,7 +121,7 @@ func redisWithOffset(t *testing.T, addr string, ahead time.Duration) string {
 // redisWithChangingOffset is redisWithOffset with an offset in ns that may change.
 func redisWithChangingOffset(t *testing.T, addr string, offset *atomic.Int64) string {
 	t.Helper()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener := testenv.Need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)
 	t.Cleanup(func() { listener.Close() })

@@ -31,7 +31,7 @@ func commandPaths(n *kong.Node) [][]string {
 
 func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	model := must(cli.Model())(t)
+	model := testenv.Need(cli.Model())(t)
 	for _, path := range commandPaths(model.Node) {
 		code, out, stderr := command(append(path, "--help")...)
 		if code != 0 || stderr != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
@@ -224,7 +224,7 @@ type claims struct {
 
 func decodeClaims(t *testing.T, token string) (parsed claims) {
 	t.Helper()
-	encoded := must(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1]))(t)
-	requireNoError(t, json.Unmarshal(encoded, &parsed))
+	encoded := testenv.Need(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1]))(t)
+	testenv.NoError(t, json.Unmarshal(encoded, &parsed))
 	return parsed
 }

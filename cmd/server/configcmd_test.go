@@ -11,7 +11,7 @@ import (
 // `config` prints a valid file with the same settings and without secrets.
 func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	sample := must(os.ReadFile("testdata/contract.yaml"))(t)
+	sample := testenv.Need(os.ReadFile("testdata/contract.yaml"))(t)
 	path := configFile(t, string(sample))
 	testenv.WriteBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
 	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey)
@@ -19,7 +19,7 @@ func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	if code != 0 || strings.Contains(printed, "s3cret") || strings.Contains(printed, "k3y") || strings.Contains(printed, testenv.WebhookKeyPrefix) {
 		t.Fatalf("ended with %d: %s\n%s", code, stderr, printed)
 	}
-	requireNoError(t, os.WriteFile(path, []byte(printed), 0o600))
+	testenv.NoError(t, os.WriteFile(path, []byte(printed), 0o600))
 	if _, reprinted, stderr := command("config", "--config="+path); reprinted != printed {
 		t.Errorf("%s\nread and printed again is\n%s%s", printed, reprinted, stderr)
 	}

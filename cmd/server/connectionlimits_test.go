@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/cli"
+	"laststand/internal/testenv"
 )
 
 // A node that has less memory than it needs refuses clients that only read. It stays ready. In
@@ -54,7 +55,7 @@ func TestASinglePrivateAddressIsLogged(t *testing.T) {
 		warn := newSingleAddressWarning(test.trusted, registry, slog.New(slog.DiscardHandler))
 		warn(netip.MustParseAddr(test.address))
 		warn(netip.MustParseAddr(test.address))
-		families := must(registry.Gather())(t)
+		families := testenv.Need(registry.Gather())(t)
 		if got := families[0].GetMetric()[0].GetCounter().GetValue(); got != test.wantCount {
 			t.Errorf("%s, with %v trusted: %v counted, want %v", test.address, test.trusted, got, test.wantCount)
 		}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	player "laststand/loadtest/players"
 )
@@ -14,7 +15,7 @@ import (
 // newDuelClient connects a new guest of a game.
 func newDuelClient(t *testing.T, url, game string) *matchClient {
 	t.Helper()
-	g := must(player.CreateGuest(t.Context(), url, game, ""))(t)
+	g := testenv.Need(player.CreateGuest(t.Context(), url, game, ""))(t)
 	c := newMatchClient(t, url, g)
 	c.key = newAnswerKey(t)
 	return c
@@ -98,7 +99,7 @@ func (c *matchClient) readUntilPush(t *testing.T, kind string) checker.Frame {
 // request sends a request and handles frames until its reply arrives.
 func (c *matchClient) request(t *testing.T, kind string, data any) checker.Frame {
 	t.Helper()
-	id := must(c.Send(kind, data))(t)
+	id := testenv.Need(c.Send(kind, data))(t)
 	return c.readReplyTo(t, id)
 }
 
@@ -156,7 +157,7 @@ func playToEnd(t *testing.T, clients ...*matchClient) {
 		}
 		group.Go(c.play)
 	}
-	requireNoError(t, group.Wait())
+	testenv.NoError(t, group.Wait())
 }
 
 func (c *matchClient) hasAnswered(question int) bool {

@@ -72,7 +72,7 @@ func playDuels(t *testing.T, url string, pairs int) []*matchClient {
 			return c.play()
 		})
 	}
-	requireNoError(t, group.Wait())
+	testenv.NoError(t, group.Wait())
 	judge(t, rules)
 	return clients
 }

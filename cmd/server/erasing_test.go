@@ -186,7 +186,7 @@ func keysWithPersonalData(t *testing.T, url string) map[string]time.Duration {
 			}
 		}
 	}
-	requireNoError(t, keys.Err())
+	testenv.NoError(t, keys.Err())
 	return found
 }
 
@@ -240,7 +240,7 @@ func rowsContaining(t *testing.T, url, text string) (found []string) {
 	if url == "" {
 		return nil
 	}
-	db := must(sql.Open("pgx", url))(t)
+	db := testenv.Need(sql.Open("pgx", url))(t)
 	defer db.Close()
 	tables := queryColumn(t, db, `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'`)
 	if len(tables) < 20 {
@@ -263,9 +263,9 @@ func queryColumn(t *testing.T, db *sql.DB, query string, args ...any) (values []
 	defer rows.Close()
 	for rows.Next() {
 		var value string
-		requireNoError(t, rows.Scan(&value))
+		testenv.NoError(t, rows.Scan(&value))
 		values = append(values, value)
 	}
-	requireNoError(t, rows.Err())
+	testenv.NoError(t, rows.Err())
 	return values
 }

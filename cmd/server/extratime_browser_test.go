@@ -73,6 +73,6 @@ func (h hostedArena) giveExtraTime(nickname string) {
 // secondsLeft returns the time that the page shows.
 func (p *tab) secondsLeft() int {
 	p.Helper()
-	left := must(strconv.Atoi(p.text(byName("time"))))(p.T)
+	left := testenv.Need(strconv.Atoi(p.text(byName("time"))))(p.T)
 	return left
 }

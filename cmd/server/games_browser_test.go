@@ -41,7 +41,7 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 	host.write("nickname", "Quizmaster")
 	host.click("make")
 	host.waitForVisible(byName("link"))
-	link := must(chromedp.Run(host.ctx, chromedp.Value(byName("link"))))(t)
+	link := testenv.Need(chromedp.Run(host.ctx, chromedp.Value(byName("link"))))(t)
 	if code := host.waitForAttribute(byName("code"), "data-code"); link != node.url+"/g/com.example.quiz/join/"+code {
 		t.Errorf("the link of arena %s is %s", code, link)
 	}

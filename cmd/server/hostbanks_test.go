@@ -54,9 +54,9 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 // openConfiguredBanks opens the banks of a configuration.
 func openConfiguredBanks(t *testing.T, dir, text string) *quiz.Library {
 	t.Helper()
-	c := must(config.Read(configFile(t, text)))(t)
+	c := testenv.Need(config.Read(configFile(t, text)))(t)
 	c.Data = dir
-	store := must(ledger.Open(t.Context(), c.Ledger(discardLog())))(t)
+	store := testenv.Need(ledger.Open(t.Context(), c.Ledger(discardLog())))(t)
 	t.Cleanup(func() { _ = store.Close() })
 	opened, err := (&node{config: c, ledger: store, log: discardLog()}).openBanks(t.Context())
 	if err != nil {

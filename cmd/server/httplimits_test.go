@@ -12,6 +12,7 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/config"
 	"laststand/internal/httpserver"
+	"laststand/internal/testenv"
 )
 
 // The limits of an address's new guests per day and of its calls follow its limits per minute.
@@ -63,7 +64,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 	rules := regexp.MustCompile(`laststand_limit_refusals_total\{rule="(\w+)"\}`).FindAllStringSubmatch(metrics(t, node.opsURL), -1)
 	var dryRunAll config.DryRun
-	requireNoError(t, yaml.Unmarshal([]byte("true"), &dryRunAll))
+	testenv.NoError(t, yaml.Unmarshal([]byte("true"), &dryRunAll))
 	if len(rules) < len(config.DryRunRules()) {
 		t.Errorf("%d rules", len(rules))
 	}

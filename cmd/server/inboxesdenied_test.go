@@ -67,7 +67,7 @@ func (c testCluster) nodesWithoutInboxes(t *testing.T) (first, second *testNode)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { admin.Close() })
 	setACL := func(user string, rules ...any) {
-		requireNoError(t, admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user}, rules...)...).Err())
+		testenv.NoError(t, admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user}, rules...)...).Err())
 	}
 	var inboxes []string
 	start := func(user string) *testNode {

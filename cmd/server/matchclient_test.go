@@ -14,6 +14,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	player "laststand/loadtest/players"
 )
@@ -23,7 +24,7 @@ type answerKey map[string]*quiz.Question // by text
 
 func newAnswerKey(t *testing.T) answerKey {
 	t.Helper()
-	key := must(builtinAnswers())(t)
+	key := testenv.Need(builtinAnswers())(t)
 	return key
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"laststand/internal/testenv"
 )
 
 func checkSnapshot(t *testing.T, folder snapshotFolder, game, want string) {
@@ -24,7 +26,7 @@ func TestTheLastNameSnapshotReplacesEarlierOnes(t *testing.T) {
 			t.Errorf("%q before the first save: %v", game, err)
 		}
 		for _, text := range []string{"first of " + game, game} {
-			requireNoError(t, folder.Save(game, []byte(text)))
+			testenv.NoError(t, folder.Save(game, []byte(text)))
 		}
 	}
 	for _, game := range games {
@@ -43,10 +45,10 @@ func TestTheLastNameSnapshotReplacesEarlierOnes(t *testing.T) {
 func TestAnUnfinishedNameSnapshotIsIgnored(t *testing.T) {
 	t.Parallel()
 	folder := snapshotFolder(t.TempDir())
-	requireNoError(t, folder.Save("demo", []byte("former")))
-	requireNoError(t, os.WriteFile(folder.filePath("demo")+".unfinished", []byte("half of a snapshot that is long"), 0o600))
+	testenv.NoError(t, folder.Save("demo", []byte("former")))
+	testenv.NoError(t, os.WriteFile(folder.filePath("demo")+".unfinished", []byte("half of a snapshot that is long"), 0o600))
 	checkSnapshot(t, folder, "demo", "former")
-	requireNoError(t, folder.Save("demo", []byte("next")))
+	testenv.NoError(t, folder.Save("demo", []byte("next")))
 	checkSnapshot(t, folder, "demo", "next")
 	if entries, err := os.ReadDir(string(folder)); err != nil || len(entries) != 1 {
 		t.Errorf("%d files, %v", len(entries), err)
@@ -56,8 +58,8 @@ func TestAnUnfinishedNameSnapshotIsIgnored(t *testing.T) {
 func TestAFailedSaveKeepsTheFormerNameSnapshot(t *testing.T) {
 	t.Parallel()
 	folder := snapshotFolder(t.TempDir())
-	requireNoError(t, folder.Save("demo", []byte("former")))
-	requireNoError(t, os.Mkdir(folder.filePath("demo")+".unfinished", 0o700))
+	testenv.NoError(t, folder.Save("demo", []byte("former")))
+	testenv.NoError(t, os.Mkdir(folder.filePath("demo")+".unfinished", 0o700))
 	if err := folder.Save("demo", []byte("next")); err == nil {
 		t.Error("a save that could write no file returned no error")
 	}

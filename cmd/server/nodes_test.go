@@ -6,6 +6,7 @@ import (
 
 	"laststand/internal/config"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	player "laststand/loadtest/players"
 )
 
@@ -36,7 +37,7 @@ func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 	traveller.readUntilPush(t, protocol.TypeQuestionClosed)
 
 	previous = traveller.Player
-	reconnected := must(player.Connect(t.Context(), urls[0], traveller.Guest, nil))(t)
+	reconnected := testenv.Need(player.Connect(t.Context(), urls[0], traveller.Guest, nil))(t)
 	defer reconnected.Close()
 	checkReplaced(t, previous)
 	if p := reconnected.Welcome.Playing; p == nil || p.Match != traveller.match || p.Seq < traveller.seq {

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"laststand/internal/config"
+	"laststand/internal/testenv"
 )
 
 // A newcomer, who has set no limit, gets no warning.
 func TestLowOpenFileLimitIsAWarningOnlyForAConfiguredLimit(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{"limits: {messages_per_second: 20}": "level=INFO", "limits: {connections: 99999}": "level=WARN"} {
-		c := must(config.Read(configFile(t, file)))(t)
+		c := testenv.Need(config.Read(configFile(t, file)))(t)
 		log := new(logBuffer)
 		logLowOpenFileLimit(slog.New(slog.NewTextHandler(log, nil)), 20_000, c.Limits.Connections)
 		if got := log.String(); !strings.Contains(got, want) || !strings.Contains(got, "possible_connections=16818") {

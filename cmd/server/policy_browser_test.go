@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"laststand/internal/testenv"
 )
 
 // forbiddenActions is a script as an attacker might inject it into the page. The browser must
@@ -36,7 +38,7 @@ func (b browser) checkForbiddenActions(url string) {
 	ctx, cancel := context.WithTimeout(tabContext, 30*time.Second)
 	defer cancel()
 	messages := chromedp.Console(ctx)
-	requireNoError(b, chromedp.Do(ctx, chromedp.Navigate(url)))
+	testenv.NoError(b, chromedp.Do(ctx, chromedp.Navigate(url)))
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](forbiddenActions)); err != nil {
 		b.Fatal(err)
 	}

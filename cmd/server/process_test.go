@@ -83,9 +83,9 @@ func startProcessWith(t *testing.T, env []string, args ...string) *nodeProcess {
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}, args...)...)
 	p.cmd.Env = append(append(os.Environ(), actAsVariable+"=server"), env...)
 	p.cmd.Stderr = p.log
-	stdin := must(p.cmd.StdinPipe())(t)
-	out := must(p.cmd.StdoutPipe())(t)
-	requireNoError(t, p.cmd.Start())
+	stdin := testenv.Need(p.cmd.StdinPipe())(t)
+	out := testenv.Need(p.cmd.StdoutPipe())(t)
+	testenv.NoError(t, p.cmd.Start())
 	t.Cleanup(func() {
 		p.signal(syscall.SIGKILL)
 		p.wait(t)

@@ -38,7 +38,7 @@ func TestThePageAndItsLinksWorkBehindAProxy(t *testing.T) {
 // startProxy starts an HTTP proxy before a node, as deploy/proxies/nginx.conf describes one, and returns its URL.
 func startProxy(t *testing.T, nodeURL string, withTLS bool) string {
 	t.Helper()
-	node := must(url.Parse(nodeURL))(t)
+	node := testenv.Need(url.Parse(nodeURL))(t)
 	server := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(node)
 		r.Out.Host = r.In.Host

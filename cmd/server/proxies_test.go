@@ -13,6 +13,7 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // A node counts websockets by the addresses that its trusted proxies give, in a header of the
@@ -73,7 +74,7 @@ func openWebsocketFrom(t *testing.T, url, from, forwarded, proxyHeader string) i
 	t.Cleanup(func() { _ = conn.Close() })
 	answered := errors.New("a pong")
 	conn.SetPongHandler(func(string) error { return answered })
-	requireNoError(t, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(10*time.Second)))
+	testenv.NoError(t, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(10*time.Second)))
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	_, _, err = conn.ReadMessage()
 	closed, ok := errors.AsType[*websocket.CloseError](err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"laststand/internal/testenv"
 )
 
 // contractMetrics are named by the wire contract, section 5.
@@ -19,7 +21,7 @@ var contractMetrics = []string{
 func retiredWords(t *testing.T) []string {
 	t.Helper()
 	words := []string{"alone", "boards", "held", "lines", "missed", "own", "pressure", "room", "sleeping", "swept", "visits"}
-	text := must(os.ReadFile("../../internal/testdata/retired_words.txt"))(t)
+	text := testenv.Need(os.ReadFile("../../internal/testdata/retired_words.txt"))(t)
 	lines := retiredLine.FindAllStringSubmatch(string(text), -1)
 	if len(lines) < 50 {
 		t.Fatalf("only %d lines name retired words", len(lines))

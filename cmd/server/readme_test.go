@@ -29,7 +29,7 @@ games:
 // readmeExample returns the JavaScript of README.md.
 func readmeExample(t *testing.T) string {
 	t.Helper()
-	text := must(os.ReadFile("../../README.md"))(t)
+	text := testenv.Need(os.ReadFile("../../README.md"))(t)
 	_, rest, found := strings.Cut(string(text), "```js\n")
 	block, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
@@ -53,7 +53,7 @@ func TestTheREADMEExampleRunsTwiceWithNode(t *testing.T) {
 		t.Fatalf("the example of README.md does not connect to %s", address)
 	}
 	program := filepath.Join(t.TempDir(), "duel.mjs")
-	requireNoError(t, os.WriteFile(program, []byte(strings.ReplaceAll(example, address, n.url)), 0o600))
+	testenv.NoError(t, os.WriteFile(program, []byte(strings.ReplaceAll(example, address, n.url)), 0o600))
 	var copies sync.WaitGroup
 	for range 2 {
 		copies.Go(func() {
@@ -91,7 +91,7 @@ func TestTheREADMEExamplePlaysADuel(t *testing.T) {
 	waitUntil(t, "the example prints the standings", func() bool {
 		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 		defer cancel()
-		text := must(chromedp.Run(ctx, chromedp.Evaluate[string]("window.standings ?? ''")))(t)
+		text := testenv.Need(chromedp.Run(ctx, chromedp.Evaluate[string]("window.standings ?? ''")))(t)
 		return text != "" && json.Unmarshal([]byte(text), &standings) == nil
 	})
 	if len(standings) != 2 || standings[0].Rank != 1 {

@@ -8,12 +8,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"laststand/internal/cli"
+	"laststand/internal/testenv"
 )
 
 // cliReference describes the command line from kong's model of it.
 func cliReference(t *testing.T) string {
 	t.Helper()
-	model := must(cli.Model())(t)
+	model := testenv.Need(cli.Model())(t)
 	var b strings.Builder
 	b.WriteString("# Command line\n\n" + generatedNotice + "\n" + cli.About + "\n\n## Flags of every command\n\n")
 	writeFlags(&b, model.Flags)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"laststand/internal/config"
+	"laststand/internal/testenv"
 )
 
 // configKey is a key of the configuration file, as the reference shows it.
@@ -117,9 +118,9 @@ func defaultText(v reflect.Value) string {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := make(map[string]string)
-	files := must(filepath.Glob("../../internal/config/*.go"))(t)
+	files := testenv.Need(filepath.Glob("../../internal/config/*.go"))(t)
 	for _, name := range files {
-		file := must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments))(t)
+		file := testenv.Need(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok {

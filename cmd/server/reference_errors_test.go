@@ -10,6 +10,7 @@ import (
 
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // errorCode is a code of the contract with the texts of its comment.
@@ -42,7 +43,7 @@ func errorsReference(t *testing.T) string {
 // of the source.
 func errorCodes(t *testing.T, prefix string) (codes []errorCode) {
 	t.Helper()
-	file := must(parser.ParseFile(token.NewFileSet(), "../../internal/protocol/code.go", nil, parser.ParseComments))(t)
+	file := testenv.Need(parser.ParseFile(token.NewFileSet(), "../../internal/protocol/code.go", nil, parser.ParseComments))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) {

@@ -86,10 +86,10 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	testenv.WriteCertificate(t, cert, key, 1, time.Hour)
 	redisURL := testenv.Redis(t).URL // an embedded Redis has no metrics of the clock
 	flags := cli.Flags{Data: &dir, Redis: &redisURL, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
-	c := must(flags.Load())(t)
-	opened := must(openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry))(t)
+	c := testenv.Need(flags.Load())(t)
+	opened := testenv.Need(openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry))(t)
 	t.Cleanup(opened.close)
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener := testenv.Need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	opened.limitConnections(listener)
 }
@@ -141,7 +141,7 @@ func metricKinds(t *testing.T, c prometheus.Collector) map[string]string {
 	kinds := make(map[string]string)
 	for m := range collected {
 		var value dto.Metric
-		requireNoError(t, m.Write(&value))
+		testenv.NoError(t, m.Write(&value))
 		switch {
 		case value.Counter != nil:
 			kinds[m.Desc().String()] = "counter"

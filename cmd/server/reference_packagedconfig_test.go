@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"laststand/internal/config"
+	"laststand/internal/testenv"
 )
 
 // packagedConfigHead is the part of the packaged configuration file with its own values.
@@ -134,6 +135,6 @@ func TestThePackagedConfigurationShowsTheDefaults(t *testing.T) {
 func printed(t *testing.T, c config.Config) string {
 	t.Helper()
 	var out strings.Builder
-	requireNoError(t, c.Print(&out))
+	testenv.NoError(t, c.Print(&out))
 	return out.String()
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"laststand/internal/testenv"
 )
 
 var updateReferences = flag.Bool("update", false, "rewrite docs/reference from the code")
@@ -35,7 +37,7 @@ func TestReferencesAreCurrent(t *testing.T) {
 			path := filepath.Join(referenceFolder, name)
 			want := write(t)
 			if *updateReferences {
-				requireNoError(t, os.WriteFile(path, []byte(want), 0o600))
+				testenv.NoError(t, os.WriteFile(path, []byte(want), 0o600))
 			}
 			got, err := os.ReadFile(path)
 			if err != nil || string(got) != want {

@@ -100,6 +100,6 @@ func sentBytes(t *testing.T, s *testenv.Server) int {
 	info, _ := redisCommand(t, s, "INFO", "stats").(string)
 	_, rest, _ := strings.Cut(info, "total_net_output_bytes:")
 	text, _, _ := strings.Cut(rest, "\r\n")
-	n := must(strconv.Atoi(text))(t)
+	n := testenv.Need(strconv.Atoi(text))(t)
 	return n
 }

@@ -25,7 +25,7 @@ func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 `, testenv.KeysYAML, slowBatches, file, testenv.KeysYAML, slowBatches))
 	testenv.WriteKey(t, config)
 	server := startProcess(t, "--config="+config, "--data="+db.Dir, "--database="+db.URL)
-	guest := must(player.CreateGuest(t.Context(), server.url, "demo", ""))(t)
+	guest := testenv.Need(player.CreateGuest(t.Context(), server.url, "demo", ""))(t)
 	connect(t, server.url, guest)
 	reporting := &reportingTest{t: t, posted: map[string][]string{}, games: []string{"deaf", "demo"}, testCluster: testCluster{config: config, db: db}}
 	reporting.post("demo", 300, server.url)
@@ -34,7 +34,7 @@ func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 	if code := server.wait(t); code != 0 {
 		t.Errorf("the server ended with %d\n%s", code, server.log)
 	}
-	text := must(os.ReadFile(file))(t)
+	text := testenv.Need(os.ReadFile(file))(t)
 	if lines := bytes.Count(text, []byte("\n")); lines != 302 || !bytes.Contains(text, []byte(`"offline"`)) {
 		t.Errorf("%d lines, want 300 posted behaviours, an online and an offline", lines)
 	}

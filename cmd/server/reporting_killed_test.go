@@ -48,7 +48,7 @@ func checkOnlyKilledBatchesAreLost(t *testing.T, redisURL string) {
 		}
 	}
 	postAll()
-	guest := must(player.CreateGuest(t.Context(), victim.url, "home", ""))(t)
+	guest := testenv.Need(player.CreateGuest(t.Context(), victim.url, "home", ""))(t)
 	connect(t, victim.url, guest)
 	waitUntil(t, "the online behaviour is reported", func() bool { return len(test.gameBatches("home")) == 1 })
 	for _, game := range test.games {

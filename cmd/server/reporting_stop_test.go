@@ -23,7 +23,7 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 	r.refuseGame("banned", banSeconds)
 	r.post("banned", 300, leaving.url)
 	for range players {
-		g := must(player.CreateGuest(t.Context(), leaving.url, "home", ""))(t)
+		g := testenv.Need(player.CreateGuest(t.Context(), leaving.url, "home", ""))(t)
 		connect(t, leaving.url, g)
 	}
 	waitUntil(t, "a refused batch waits in the queue for the end of the ban", func() bool {

@@ -82,9 +82,9 @@ func (r *reportingTest) post(game string, count int, nodes ...string) {
 // postTo makes one try. The status is 0 if there is no answer.
 func (r *reportingTest) postTo(url, game, lines string) (status int, posted eventq.PostResult) {
 	r.t.Helper()
-	request := must(http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines)))(r.t)
+	request := testenv.Need(http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines)))(r.t)
 	request.Header.Set("Content-Type", "application/x-ndjson")
-	token := must(testenv.Sign(testenv.Claims(game, "service", "poster")))(r.t)
+	token := testenv.Need(testenv.Sign(testenv.Claims(game, "service", "poster")))(r.t)
 	request.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"laststand/internal/answers"
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	player "laststand/loadtest/players"
 )
 
@@ -138,7 +139,7 @@ func isSameGiven(t *testing.T, stored, pushed json.RawMessage) bool {
 	var given [2]protocol.Given
 	for i, raw := range []json.RawMessage{stored, pushed} {
 		if len(raw) > 0 {
-			requireNoError(t, json.Unmarshal(raw, &given[i]))
+			testenv.NoError(t, json.Unmarshal(raw, &given[i]))
 		}
 		slices.Sort(given[i].Choices)
 	}
@@ -153,7 +154,7 @@ func (r reportReader) checkFiles(token string) {
 	if err != nil || len(rows) != 1+5*4 || file.header.Get("Content-Disposition") != "attachment; filename=report-Friday.csv" {
 		r.Errorf("%d rows, %v, %v", len(rows), file.header, err)
 	}
-	workbook := must(excelize.OpenReader(bytes.NewReader(r.get(token, "?format=xlsx").body)))(r.T)
+	workbook := testenv.Need(excelize.OpenReader(bytes.NewReader(r.get(token, "?format=xlsx").body)))(r.T)
 	defer workbook.Close()
 	sheetRows, err := workbook.GetRows(workbook.GetSheetName(0))
 	if err != nil || len(sheetRows) != len(rows) || strings.Join(sheetRows[0], ",") != strings.Join(rows[0], ",") {

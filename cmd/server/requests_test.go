@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	player "laststand/loadtest/players"
 )
@@ -13,13 +14,13 @@ import (
 // newPlayer connects a new guest until the test ends.
 func newPlayer(t *testing.T, url string) *player.Player {
 	t.Helper()
-	g := must(player.CreateGuest(t.Context(), url, "demo", ""))(t)
+	g := testenv.Need(player.CreateGuest(t.Context(), url, "demo", ""))(t)
 	return connect(t, url, g)
 }
 
 func connect(t *testing.T, url string, g player.Guest) *player.Player {
 	t.Helper()
-	p := must(player.Connect(t.Context(), url, g, nil))(t)
+	p := testenv.Need(player.Connect(t.Context(), url, g, nil))(t)
 	t.Cleanup(func() { p.Close() })
 	return p
 }
@@ -34,7 +35,7 @@ func joinDuel(t *testing.T, p *player.Player, lang string) checker.Frame {
 // request sends a request and returns its reply. It ignores pushes before the reply.
 func request(t *testing.T, p *player.Player, kind string, data any) checker.Frame {
 	t.Helper()
-	id := must(p.Send(kind, data))(t)
+	id := testenv.Need(p.Send(kind, data))(t)
 	return readUntil(t, p, "the reply to "+kind, func(f checker.Frame) bool { return f.Re != nil && *f.Re == id })
 }
 

@@ -151,7 +151,7 @@ func TestRunningNodesNoticeADatabaseThatIsBehind(t *testing.T) {
 // epoch of the former one, like a recovery to a point in time.
 func replaceDatabase(t *testing.T, databaseURL, file string, isRestore bool) {
 	t.Helper()
-	u := must(url.Parse(databaseURL))(t)
+	u := testenv.Need(url.Parse(databaseURL))(t)
 	name := strings.TrimPrefix(u.Path, "/")
 	execute := func(database, statement string, args ...any) {
 		t.Helper()
@@ -205,7 +205,7 @@ func TestAStartWithAnOlderDatabaseIsNoticed(t *testing.T) {
 			r := beginRollback(t, node, cache)
 			node.stop()
 			for _, suffix := range []string{"", "-wal", "-shm"} {
-				requireNoError(t, os.RemoveAll(filepath.Join(db.Dir, "laststand.db"+suffix)))
+				testenv.NoError(t, os.RemoveAll(filepath.Join(db.Dir, "laststand.db"+suffix)))
 			}
 			if isRestore {
 				node.run(t, 0, "restore", r.file)

@@ -10,6 +10,7 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
+	"laststand/internal/testenv"
 	player "laststand/loadtest/players"
 )
 
@@ -41,7 +42,7 @@ func TestDuelsWithinOneAddressCountUnlessDisabled(t *testing.T) {
 		duel := pairUp(t, winner, loser)
 		var group errgroup.Group
 		duel.each(func(p *matchClient) { group.Go(p.play) })
-		requireNoError(t, group.Wait())
+		testenv.NoError(t, group.Wait())
 		checkCounts(t, node.url, test.game, duel, test.counts)
 	}
 }

@@ -28,7 +28,7 @@ func schoolSize(t *testing.T) int {
 	if !set {
 		return 60
 	}
-	size := must(strconv.Atoi(text))(t)
+	size := testenv.Need(strconv.Atoi(text))(t)
 	return size
 }
 
@@ -46,7 +46,7 @@ games:
 func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	t.Parallel()
 	const people = 2100
-	c := must(config.Read(""))(t)
+	c := testenv.Need(config.Read(""))(t)
 	quotas := c.Limits
 	for name, limit := range map[string]int64{
 		"connections_per_address": quotas.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(quotas.HellosPerMinutePerAddress),

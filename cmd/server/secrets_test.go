@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // secret marks values that must not be in the log, in an answer or in a metric.
@@ -59,7 +60,7 @@ games:
 	}
 	defer conn.Close()
 	_ = answer.Body.Close()
-	requireNoError(t, conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"`+secret+`"}}`)))
+	testenv.NoError(t, conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"`+secret+`"}}`)))
 	_, text, err := conn.ReadMessage()
 	checkNoSecret(t, "hello", fmt.Sprintf("%s %v", text, err))
 	checkNoSecret(t, "the metrics", metrics(t, node.opsURL))

@@ -19,7 +19,7 @@ var secretSources = map[string]string{
 
 func writeSecret(t *testing.T, dir, name, text string) {
 	t.Helper()
-	requireNoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600))
+	testenv.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600))
 }
 
 // No secret is visible on a running server, in whatever way it gets them: not in its command line, its
@@ -92,7 +92,7 @@ func checkNothingShowsSecrets(t *testing.T, p *nodeProcess, env []string, path, 
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	commandLine := must(os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.cmd.Process.Pid)))(t)
+	commandLine := testenv.Need(os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.cmd.Process.Pid)))(t)
 	check("the command line", string(commandLine))
 	code, printed, stderr := commandIn(t, env, "config", "--config="+path)
 	if code != 0 {

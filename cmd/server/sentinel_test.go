@@ -12,7 +12,7 @@ import (
 // at both nodes. The Sentinels have the configuration of deploy/compose.yaml.
 func TestADuelContinuesAfterASentinelFailover(t *testing.T) {
 	t.Parallel()
-	config := must(os.ReadFile("../../deploy/compose/sentinel.conf"))(t)
+	config := testenv.Need(os.ReadFile("../../deploy/compose/sentinel.conf"))(t)
 	master := testenv.Redis(t)
 	replica := testenv.Replica(t, master)
 	servers := newTestCluster(t, testenv.Sentinels(t, master, string(config), "laststand"), slowDuels("demo"))

@@ -50,7 +50,7 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 			t.Fatalf("ended with %d: %s", code, stderr)
 		}
 		var printed map[string]any
-		requireNoError(t, yaml.Unmarshal([]byte(out), &printed))
+		testenv.NoError(t, yaml.Unmarshal([]byte(out), &printed))
 		for flag, value := range settingValues {
 			if got := printed[fileKey(flag)]; got != value[level] {
 				t.Errorf("with %v in %v: %s is %v, want %s", run.args, run.env, flag, got, value[level])
@@ -63,7 +63,7 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 // defaults, except keys and a sink.
 func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	t.Parallel()
-	sample := must(os.ReadFile("testdata/contract.yaml"))(t)
+	sample := testenv.Need(os.ReadFile("testdata/contract.yaml"))(t)
 	path := configFile(t, string(sample))
 	testenv.WriteBeside(t, path, "demo.key", strings.Repeat("k", 32))
 	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey)
@@ -72,7 +72,7 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	for _, line := range node.warnings() {
 		t.Errorf("the server logs a warning: %s", line)
 	}
-	c := must(config.Read(path))(t)
+	c := testenv.Need(config.Read(path))(t)
 	demo := c.Games["demo"]
 	wantLimits := config.Default().Limits
 	demo.Keys, demo.Behaviours.Report, demo.Behaviours.Sink = nil, nil, config.DefaultGame().Behaviours.Sink
@@ -88,7 +88,7 @@ func TestAGameHasDefaultsForMissingFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requireNoError(t, c.Validate())
+	testenv.NoError(t, c.Validate())
 	some := config.DefaultGame()
 	some.Duel.Questions, some.Leaderboards.Weights.Speed = 3, 2
 	want := map[string]config.Game{"bare": config.DefaultGame(), "empty": config.DefaultGame(), "some": some}

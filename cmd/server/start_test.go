@@ -35,7 +35,7 @@ func checkContains(t *testing.T, output string, parts ...string) {
 
 func TestAStartFailsOnABusyAddress(t *testing.T) {
 	t.Parallel()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener := testenv.Need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	for _, flag := range []string{"listen", "ops-listen"} {
 		output := runFailingStart(t, "--data="+t.TempDir(), "--"+flag+"="+listener.Addr().String())
@@ -64,7 +64,7 @@ func TestAStartFailsWithUnreachableStores(t *testing.T) {
 // freeAddress returns an address that has no listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	l := testenv.Need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -96,14 +96,14 @@ func TestAStartFailsWithoutItsDatabase(t *testing.T) {
 func existingFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	requireNoError(t, os.WriteFile(path, nil, 0o600))
+	testenv.NoError(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
 func TestAStartFailsWithAReadOnlyDataFolder(t *testing.T) {
 	t.Parallel()
 	readOnly := filepath.Join(t.TempDir(), "closed")
-	requireNoError(t, os.Mkdir(readOnly, 0o500))
+	testenv.NoError(t, os.Mkdir(readOnly, 0o500))
 	if os.Geteuid() == 0 { // root ignores file permissions
 		readOnly = "/proc/self"
 	}
@@ -113,7 +113,7 @@ func TestAStartFailsWithAReadOnlyDataFolder(t *testing.T) {
 func TestAStartFailsIfTheDatabaseFileIsInvalid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	requireNoError(t, os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600))
+	testenv.NoError(t, os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600))
 	checkContains(t, runFailingStart(t, "--data="+dir), "laststand.db", "--data")
 }
 
@@ -129,7 +129,7 @@ func TestAStartFailsWithInvalidBanks(t *testing.T) {
 func TestAStartFailsWithInvalidGameKeys(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, "games:\n  one: {keys: [{id: k1, alg: HS256, secret_file: short.key}]}\n  two: {keys: [{id: k2, alg: EdDSA, secret_file: none.pem}]}\n")
-	requireNoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600))
+	testenv.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600))
 	output := runFailingStart(t, "--data="+t.TempDir(), "--config="+file)
 	checkContains(t, output, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
 	if strings.Contains(output, "s3cret") {

@@ -15,14 +15,14 @@ func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	startNode(t, cli.Flags{Data: &dir}).stop()
-	db := must(sql.Open("sqlite", filepath.Join(dir, "laststand.db")))(t)
+	db := testenv.Need(sql.Open("sqlite", filepath.Join(dir, "laststand.db")))(t)
 	defer db.Close()
-	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`))(t)
+	rows := testenv.Need(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`))(t)
 	defer rows.Close()
 	var tables []string
 	for rows.Next() {
 		var name string
-		requireNoError(t, rows.Scan(&name))
+		testenv.NoError(t, rows.Scan(&name))
 		tables = append(tables, name)
 	}
 	if err := rows.Err(); err != nil || len(tables) == 0 {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/stress"
-
 	"laststand/internal/cli"
+	"laststand/internal/testenv"
+	"laststand/loadtest/stress"
 )
 
 // TestASmallSwarmPassesItsChecks runs a small swarm that plays every mode on a node, checks it and reports.
@@ -28,7 +28,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,
 		ClusterConfig: stress.ClusterConfig{Log: t.Logf}, Attach: []string{node.url},
 	}
-	requireNoError(t, c.Check())
+	testenv.NoError(t, c.Check())
 	report := runSwarm(t, c, node)
 	for !playedEveryMode(report) && c.For < 30*time.Second { // on a slow machine, this time may be too short to pair players
 		c.For *= 4

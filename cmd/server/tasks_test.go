@@ -28,7 +28,7 @@ func addDeadLetter(t *testing.T, db testenv.SQL, id, player string) {
 	}
 	defer store.Close()
 	task := taskqueue.Task{Game: "demo", Topic: taskqueue.SettleTopic, Key: id, Payload: deadLetterPayload(t, id, player, -1)}
-	requireNoError(t, task.Fail(1795212345678, errors.New("a score below 0")))
+	testenv.NoError(t, task.Fail(1795212345678, errors.New("a score below 0")))
 	if _, err := store.Tasks.AddTask(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func deadLetterPayload(t *testing.T, id, player string, score int64) []byte {
 		Match: id, Game: "demo", Mode: match.Duel, Reason: match.ReasonFinished, Questions: 1, CountsForLeaderboards: true, StartedAt: 1, OverAt: 2,
 		Standings: []match.Standing{{Rank: 1, Player: player, Score: score, Asked: 1, Answered: 1, Correct: 1, TimeMS: 1, LimitMS: 2}},
 	}
-	text := must(json.Marshal(result))(t)
+	text := testenv.Need(json.Marshal(result))(t)
 	return text
 }
 
@@ -80,7 +80,7 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 		checkContains(t, run(1, "tasks", "requeue", id), id+": dead: ", "negative", "still dead: 1")
 
 		file := filepath.Join(t.TempDir(), "edited.json")
-		requireNoError(t, os.WriteFile(file, deadLetterPayload(t, "m_dead", c.id, 150), 0o600))
+		testenv.NoError(t, os.WriteFile(file, deadLetterPayload(t, "m_dead", c.id, 150), 0o600))
 		checkContains(t, run(1, "tasks", "edit", worseID, file), "m_worse")
 		run(0, "tasks", "edit", id, file)
 		checkContains(t, run(1, "tasks", "requeue", "--all"), id+": done", worseID+": dead: ", "still dead: 1")
@@ -138,7 +138,7 @@ func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 			t.Errorf("the line is %q, want %q", got, want)
 		}
 		file := filepath.Join(t.TempDir(), "payload.json")
-		requireNoError(t, os.WriteFile(file, []byte(`{"mended":true}`), 0o600))
+		testenv.NoError(t, os.WriteFile(file, []byte(`{"mended":true}`), 0o600))
 		id := enqueued[0].ID
 		run("tasks", "edit", id, file)
 		checkContains(t, run("tasks", "discard", id), id+": discarded")

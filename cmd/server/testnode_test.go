@@ -55,7 +55,7 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, max_schedu
 func configFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "laststand.yaml")
-	requireNoError(t, os.WriteFile(path, []byte(text), 0o600))
+	testenv.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -75,7 +75,7 @@ func startNode(t *testing.T, flags cli.Flags) *testNode {
 	t.Helper()
 	freePort := "127.0.0.1:0"
 	flags.Listen, flags.OpsListen = &freePort, &freePort
-	config := must(flags.Load())(t)
+	config := testenv.Need(flags.Load())(t)
 	config.Limits.MaxSchedulerLagMS = 0 // the tests that run beside this one share the processors
 	outReader, outWriter := io.Pipe()
 	node := &testNode{log: new(logBuffer)}
@@ -152,20 +152,3 @@ func ptr[T any](v T) *T { return &v }
 
 // discardLog returns a logger that discards all messages.
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// must returns a function that returns a value, or ends the test if there is an error.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		requireNoError(t, err)
-		return value
-	}
-}
-
-// requireNoError ends the test if there is an error.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -73,7 +73,7 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 func sendUnknownToken(t *testing.T, conn *websocket.Conn) {
 	t.Helper()
 	defer conn.Close()
-	requireNoError(t, conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"none"}}`)))
+	testenv.NoError(t, conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"none"}}`)))
 	if _, text, err := conn.ReadMessage(); !websocket.IsCloseError(err, protocol.CloseUnauthorized) {
 		t.Errorf("over TLS a hello with an unknown token is answered with %s, %v", text, err)
 	}

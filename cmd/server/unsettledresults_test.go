@@ -35,12 +35,12 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 	hash := fnv.New32a()
 	hash.Write([]byte(match))
 	results := fmt.Sprintf("result:{%d}", hash.Sum32()%256)
-	requireNoError(t, client.Set(t.Context(), "duel:{lobby:demo}:user:9", match, 0).Err())
-	requireNoError(t, client.HSet(t.Context(), results, match, "-").Err())
+	testenv.NoError(t, client.Set(t.Context(), "duel:{lobby:demo}:user:9", match, 0).Err())
+	testenv.NoError(t, client.HSet(t.Context(), results, match, "-").Err())
 	if status, p := linkAccount(); status != http.StatusServiceUnavailable || p["code"] != string(protocol.CodeUnavailable) || !strings.Contains(fmt.Sprint(p["detail"]), "settled") {
 		t.Errorf("while a result waits: %d %v", status, p)
 	}
-	requireNoError(t, client.HDel(t.Context(), results, match).Err())
+	testenv.NoError(t, client.HDel(t.Context(), results, match).Err())
 	if status, p := linkAccount(); status != http.StatusOK {
 		t.Errorf("after the result is settled: %d %v", status, p)
 	}
@@ -55,11 +55,11 @@ func TestAPlayerWhoIsNotReleasedIsReleasedLater(t *testing.T) {
 	duel := startDuel(t, node.url, node.url, "demo")
 	client := redisClient(t, store.URL)
 	lastDuel := "duel:{lobby:demo}:" + duel[0].id
-	requireNoError(t, errors.Join(client.Del(t.Context(), lastDuel).Err(), client.SAdd(t.Context(), lastDuel, "no string").Err()))
+	testenv.NoError(t, errors.Join(client.Del(t.Context(), lastDuel).Err(), client.SAdd(t.Context(), lastDuel, "no string").Err()))
 	playToEnd(t, duel[:]...)
 	checkSettledOnce(t, node.url, "demo", duel[0].over)
 	waitUntil(t, "the result waits", func() bool { return sumMetric(t, node.opsURL, "laststand_match_unsettled_results") == 1 })
-	requireNoError(t, client.Del(t.Context(), lastDuel).Err())
+	testenv.NoError(t, client.Del(t.Context(), lastDuel).Err())
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
 	pairUp(t, duel[0].withoutMatch(), duel[1].withoutMatch()).waitForMatch(t)
 }
@@ -71,7 +71,7 @@ func TestTheDaysCommandConfirmsADay(t *testing.T) {
 	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, fastDuelsConfig)})
 	checkContains(t, node.run(t, 0, "days", "confirm", "--game=demo", "--day=2026-11-22"), "demo: days up to 2026-11-22 may start")
 	node.run(t, 1, "days", "confirm", "--game=nothing", "--day=2026-11-22")
-	db := must(sql.Open("sqlite", "file:"+filepath.Join(dir, "laststand.db")+"?mode=ro"))(t)
+	db := testenv.Need(sql.Open("sqlite", "file:"+filepath.Join(dir, "laststand.db")+"?mode=ro"))(t)
 	defer db.Close()
 	if days := queryColumn(t, db, `SELECT game || ' ' || day FROM confirmed_days`); len(days) != 1 || days[0] != "demo 2026-11-22" {
 		t.Errorf("the confirmed days are %q", days)

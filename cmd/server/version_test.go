@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"laststand/internal/cli"
+	"laststand/internal/testenv"
 )
 
 func TestTheVersionIsTheNewestReleaseOfTheChangelog(t *testing.T) {
 	t.Parallel()
-	text := must(os.ReadFile("../../CHANGELOG.md"))(t)
+	text := testenv.Need(os.ReadFile("../../CHANGELOG.md"))(t)
 	newest := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}$`).FindSubmatch(text)
 	if newest == nil {
 		t.Fatal(`CHANGELOG.md has no line like "## [0.1.0] - 2026-11-23"`)

@@ -91,7 +91,7 @@ func (r voidedRace) waitForCorrections(t *testing.T, question int) {
 	for i, c := range r.clients {
 		var corrected protocol.MatchCorrected
 		for corrected.Match == "" {
-			f := must(c.Read(time.Minute))(t)
+			f := testenv.Need(c.Read(time.Minute))(t)
 			if f.Type == protocol.TypeMatchCorrected {
 				readData(t, f, &corrected)
 			}

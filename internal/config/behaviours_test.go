@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/testenv"
 )
 
 // readTestConfig reads a configuration that must be valid.
 func readTestConfig(t *testing.T, text string) *Config {
 	t.Helper()
-	c := must(Read(configFile(t, text)))(t)
+	c := testenv.Need(Read(configFile(t, text)))(t)
 	return &c
 }
 

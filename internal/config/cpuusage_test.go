@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"laststand/internal/testenv"
 )
 
 // A process may use the quota of its container, which may be less than one CPU.
@@ -46,7 +48,7 @@ func TestMachineUsageIsComputedSinceTheLastSample(t *testing.T) {
 	t.Parallel()
 	proc := t.TempDir()
 	self := filepath.Join(proc, "1")
-	requireNoError(t, errors.Join(os.Mkdir(self, 0o700), os.Symlink("1", filepath.Join(proc, "self")), os.WriteFile(filepath.Join(self, "stat"), []byte("1 (a) S "+strings.Repeat("0 ", 49)), 0o600)))
+	testenv.NoError(t, errors.Join(os.Mkdir(self, 0o700), os.Symlink("1", filepath.Join(proc, "self")), os.WriteFile(filepath.Join(self, "stat"), []byte("1 (a) S "+strings.Repeat("0 ", 49)), 0o600)))
 	usage := NewCPUUsage(proc, fstest.MapFS{})
 	for _, test := range []struct {
 		stat            string
@@ -57,7 +59,7 @@ func TestMachineUsageIsComputedSinceTheLastSample(t *testing.T) {
 		{"cpu  110 10 10 110 0 10 20 30 0 0\n", assumedCPUUsage, assumedCPUUsage}, // no tick since the last sample
 		{"cpu  nonsense\n", assumedCPUUsage, assumedCPUUsage},
 	} {
-		requireNoError(t, os.WriteFile(filepath.Join(proc, "stat"), []byte(test.stat), 0o600))
+		testenv.NoError(t, os.WriteFile(filepath.Join(proc, "stat"), []byte(test.stat), 0o600))
 		if got := usage.Sample(); got < test.atLeast || got > test.atMost {
 			t.Errorf("%q: %v", test.stat, got)
 		}

@@ -21,11 +21,11 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 	path := configFile(t, configWithKeys(key1))
 	testenv.WriteBeside(t, path, "one.key", strings.Repeat("1", 32))
 	testenv.WriteBeside(t, path, "two.key", strings.Repeat("2", 32))
-	c := must(Read(path))(t)
+	c := testenv.Need(Read(path))(t)
 	c.Data = t.TempDir()
-	store := must(ledger.Open(t.Context(), c.Ledger(slog.New(slog.DiscardHandler))))(t)
+	store := testenv.Need(ledger.Open(t.Context(), c.Ledger(slog.New(slog.DiscardHandler))))(t)
 	defer store.Close()
-	tokens := must(c.OpenTokens(t.Context(), store.TokenKeys, c.GameNames(), nil))(t)
+	tokens := testenv.Need(c.OpenTokens(t.Context(), store.TokenKeys, c.GameNames(), nil))(t)
 	log, changes := new(strings.Builder), 0
 	keys, err := NewGameKeys(&c, tokens, slog.New(slog.NewTextHandler(log, nil)), func() { changes++ })
 	if err != nil {
@@ -37,7 +37,7 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims := must(tokens.Verify(t.Context(), token))(t)
+		claims := testenv.Need(tokens.Verify(t.Context(), token))(t)
 		return token, claims.KeyID
 	}
 	firstToken, _ := mint()
@@ -58,7 +58,7 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 		{"all keys removed", "games: {demo: {}}", "3", "k2", 3, true},
 		{"a key removed", configWithKeys(key2), "3", "k2", 4, false},
 	} {
-		requireNoError(t, os.WriteFile(path, []byte(step.config), 0o600))
+		testenv.NoError(t, os.WriteFile(path, []byte(step.config), 0o600))
 		earlierToken, _ := mint()
 		testenv.WriteBeside(t, path, "two.key", strings.Repeat("x", 32)) // as in a half-written file
 		keys.reload(t.Context())

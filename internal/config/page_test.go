@@ -15,9 +15,9 @@ func TestAGameHasTheLookOfItsConfiguration(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, "games: {quiz: {page: {title: Quiz Night, logo: logo.png, accent: \"#0b3d91\"}}, plain: {}}")
 	var logo bytes.Buffer
-	requireNoError(t, png.Encode(&logo, image.NewGray(image.Rect(0, 0, 64, 64))))
+	testenv.NoError(t, png.Encode(&logo, image.NewGray(image.Rect(0, 0, 64, 64))))
 	testenv.WriteBeside(t, path, "logo.png", logo.String())
-	c := must(Read(path))(t)
+	c := testenv.Need(Read(path))(t)
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}

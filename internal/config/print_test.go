@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/ledger"
 	"laststand/internal/redisx"
+	"laststand/internal/testenv"
 )
 
 func TestMaskPasswordsKeepsAddressesValid(t *testing.T) {
@@ -46,7 +47,7 @@ func TestMaskPasswordsKeepsAddressesValid(t *testing.T) {
 // FuzzConfigFile checks that a valid configuration is printed as a file with the same settings, and
 // that no text makes the reader panic.
 func FuzzConfigFile(f *testing.F) {
-	sample := must(os.ReadFile("../../cmd/server/testdata/contract.yaml"))(f)
+	sample := testenv.Need(os.ReadFile("../../cmd/server/testdata/contract.yaml"))(f)
 	for _, seed := range []string{"", string(sample), "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
 		f.Add(seed)
 	}
@@ -55,7 +56,7 @@ func FuzzConfigFile(f *testing.F) {
 		if decode([]byte(text), &c) != nil || c.Validate() != nil {
 			return
 		}
-		printed := must(yaml.Marshal(c))(t)
+		printed := testenv.Need(yaml.Marshal(c))(t)
 		reread := defaultWithUnsetLimits()
 		if err := decode(printed, &reread); err != nil {
 			t.Fatalf("%q is printed as\n%s\nwhich is invalid: %v", text, printed, err)

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 func configFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "laststand.yaml")
-	requireNoError(t, os.WriteFile(path, []byte(text), 0o600))
+	testenv.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -31,7 +31,7 @@ func TestSinkKeysAreReadFromFiles(t *testing.T) {
 	path := configFile(t, testenv.ConfigWithKeys)
 	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey+"\r\n\n  "+testenv.OldWebhookKey+"\n")
 	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
-	c := must(Read(path))(t)
+	c := testenv.Need(Read(path))(t)
 	keys, err := OpenReceiverKeys(t.Context(), &c, nil, slog.New(slog.DiscardHandler))
 	if err != nil || !slices.Equal(keys.Current(c.SinkKeys("hook")), []string{testenv.NewWebhookKey, testenv.OldWebhookKey}) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{testenv.NPPAKey}) {
 		t.Errorf("%q, %q, %v", keys.Current(c.SinkKeys("hook")), keys.Current(c.SinkKeys("nppa")), err)
@@ -45,10 +45,10 @@ func TestChangedSinkKeysAreReloaded(t *testing.T) {
 	path := configFile(t, testenv.ConfigWithKeys)
 	testenv.WriteBeside(t, path, "hook.key", testenv.OldWebhookKey)
 	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
-	c := must(Read(path))(t)
+	c := testenv.Need(Read(path))(t)
 	synctest.Test(t, func(t *testing.T) {
 		log := new(strings.Builder)
-		keys := must(OpenReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(log, nil))))(t)
+		keys := testenv.Need(OpenReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(log, nil))))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = keys.Run(ctx) })
@@ -126,21 +126,4 @@ func openKeys(t *testing.T, c *Config, db testenv.SQL) *ReceiverKeys {
 		t.Error(err)
 	}
 	return keys
-}
-
-// must returns a function that returns a value, or ends the test if there is an error.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		requireNoError(t, err)
-		return value
-	}
-}
-
-// requireNoError ends the test if there is an error.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -165,7 +165,7 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 
 func skeletonFor(t *testing.T, name string) string {
 	t.Helper()
-	parsed := must(nickname.Parse(name))(t)
+	parsed := testenv.Need(nickname.Parse(name))(t)
 	return parsed.Skeleton
 }
 
@@ -174,7 +174,7 @@ func skeletonFor(t *testing.T, name string) string {
 func countUnreservedSuggestions(t *testing.T, nodes []httpNode) (unreserved int) {
 	t.Helper()
 	for _, node := range nodes {
-		families := must(node.metrics.Gather())(t)
+		families := testenv.Need(node.metrics.Gather())(t)
 		for _, family := range families {
 			for _, sample := range family.GetMetric() {
 				if family.GetName() == "laststand_nickname_suggestion_failures_total" && sample.GetLabel()[1].GetValue() == "not_stored" {

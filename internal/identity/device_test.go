@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // Invalid device secrets do not reach the store.
@@ -13,7 +14,7 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	guest := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
+	guest := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	for name, test := range map[string]struct {
 		from, to string
 		want     error
@@ -27,7 +28,7 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	requireNoError(t, registry.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, device, device + "2"}))
+	testenv.NoError(t, registry.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, device, device + "2"}))
 	again, err := registry.Guest(t.Context(), GuestRequest{Game: game, Device: device + "2"})
 	if err != nil || again.New || again.Player.ID != guest.Player.ID {
 		t.Errorf("the new device: %+v, %v", again, err)
@@ -44,7 +45,7 @@ func TestGuestFoundDuringARevocationGetsNoOldToken(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
+	first := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	id := first.Player.ID
 	registry.Devices = &racingStore{store, func() {
 		store.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: nextWholeSecond(start)})

@@ -352,7 +352,7 @@ func (s *fakeStore) setDown(down bool) {
 // claim stores a nickname without going through the registry.
 func (s *fakeStore) claim(t *testing.T, request string) {
 	t.Helper()
-	parsed := must(nickname.Parse(request))(t)
+	parsed := testenv.Need(nickname.Parse(request))(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[[2]string{game, parsed.Skeleton}] = "p_somebody"
@@ -400,8 +400,8 @@ func newTestConfig(store *fakeStore, tokens *Tokens) Config {
 func readNames(t testing.TB, registry *Registry) {
 	t.Helper()
 	replicator := registry.replicator
-	requireNoError(t, replicator.read(t.Context()))
-	requireNoError(t, replicator.buildViews(t.Context()))
+	testenv.NoError(t, replicator.read(t.Context()))
+	testenv.NoError(t, replicator.buildViews(t.Context()))
 }
 
 func secondsToMS(n int64) int64 { return n * time.Second.Milliseconds() }

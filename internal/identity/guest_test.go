@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/nickname"
+	"laststand/internal/testenv"
 )
 
 func guestRequest(name string) GuestRequest {
@@ -74,7 +75,7 @@ func TestADeviceHasADifferentPlayerInEachGame(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
+	first := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	second, err := registry.Guest(t.Context(), GuestRequest{Game: otherGame, Device: device, Nickname: "Ada"})
 	if err != nil || !second.New || second.Player.ID == first.Player.ID {
 		t.Errorf("in another game: %+v, %v", second, err)
@@ -265,7 +266,7 @@ func TestAFalsePositiveDoesNotRefuseAFreeNickname(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	name := must(nickname.Parse("Ada"))(t)
+	name := testenv.Need(nickname.Parse("Ada"))(t)
 	registry.views[game].add(name.Skeleton) // the filter now contains a name that the store does not have
 	if availability, err := registry.Available(t.Context(), game, "Ada", Requester{}); err != nil || !availability.Available {
 		t.Errorf("available: %+v, %v", availability, err)
@@ -302,7 +303,7 @@ func TestRenameOfTheOwnIdNeedsNoPlayerLookup(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	guest := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
+	guest := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	counter := &lookupCounter{Players: store}
 	registry.Players = counter
 	if got, err := registry.Rename(t.Context(), player(guest.Player.ID), "Grace", Requester{}); err != nil || got != "Grace" || counter.lookups != 0 {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"laststand/internal/testenv"
 )
 
 // newEd25519Keys returns a new Ed25519 key pair as two PEM files.
@@ -21,8 +23,8 @@ func newEd25519Keys(t testing.TB) (public, private []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkix := must(x509.MarshalPKIXPublicKey(pub))(t)
-	pkcs8 := must(x509.MarshalPKCS8PrivateKey(priv))(t)
+	pkix := testenv.Need(x509.MarshalPKIXPublicKey(pub))(t)
+	pkcs8 := testenv.Need(x509.MarshalPKCS8PrivateKey(priv))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 }
@@ -30,8 +32,8 @@ func newEd25519Keys(t testing.TB) (public, private []byte) {
 func TestReadKeyRefusesInvalidFiles(t *testing.T) {
 	t.Parallel()
 	public, private := newEd25519Keys(t)
-	ecdsaKey := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	ecdsaPKCS8 := must(x509.MarshalPKCS8PrivateKey(ecdsaKey))(t)
+	ecdsaKey := testenv.Need(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	ecdsaPKCS8 := testenv.Need(x509.MarshalPKCS8PrivateKey(ecdsaKey))(t)
 	secret := strings.Repeat("s", 32)
 	tests := []struct{ name, id, alg, file, want string }{
 		{"secret", "k1", HS256, secret, ""},

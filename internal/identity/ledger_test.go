@@ -90,7 +90,7 @@ func start(t *testing.T, sqlLedger *ledger.Ledger, snapshots identity.Snapshots)
 // all samples. It returns -1 if there is no such sample.
 func (n *runningNode) metricValue(t *testing.T, name, labelValue string) float64 {
 	t.Helper()
-	families := must(n.metrics.Gather())(t)
+	families := testenv.Need(n.metrics.Gather())(t)
 	sum, found := 0.0, false
 	for _, family := range families {
 		for _, sample := range family.GetMetric() {
@@ -269,21 +269,4 @@ func TestNodesReadEachOthersNames(t *testing.T) {
 			t.Errorf("%v false positives, %v taken", falsePositives, taken)
 		}
 	})
-}
-
-// must returns a function that returns a value, or ends the test if there is an error.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		requireNoError(t, err)
-		return value
-	}
-}
-
-// requireNoError ends the test if there is an error.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

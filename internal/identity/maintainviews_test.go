@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/nickname"
+	"laststand/internal/testenv"
 )
 
 const smallFilterNames = 64 // capacity of the first filter in these tests
@@ -57,7 +58,7 @@ func TestALargerViewIsBuiltWhileTheFormerOneIsUsed(t *testing.T) {
 			}
 			name := fmt.Sprint("Meanwhile", i)
 			store.claim(t, name)
-			registry.views[game].add(must(nickname.Parse(name))(t).Skeleton)
+			registry.views[game].add(testenv.Need(nickname.Parse(name))(t).Skeleton)
 			arrived++
 		}
 		store.mu.Unlock()
@@ -184,18 +185,18 @@ func TestLookupsAreCountedByResult(t *testing.T) {
 		registry, end := store.startRegistry(t, nil)
 		defer end()
 		view := registry.views[game]
-		must(registry.Available(t.Context(), game, "Grace", Requester{}))(t) // absent
+		testenv.Need(registry.Available(t.Context(), game, "Grace", Requester{}))(t) // absent
 		store.claim(t, "Late")
 		if _, err := registry.Guest(t.Context(), guestRequest("Late")); err == nil { // and three suggestions, absent
 			t.Error("a guest got a taken name")
 		}
-		view.add(must(nickname.Parse("Wrong"))(t).Skeleton)
-		must(registry.Available(t.Context(), game, "Wrong", Requester{}))(t) // false positive
+		view.add(testenv.Need(nickname.Parse("Wrong"))(t).Skeleton)
+		testenv.Need(registry.Available(t.Context(), game, "Wrong", Requester{}))(t) // false positive
 		store.claim(t, "Taken")
 		advance(time.Second)
-		must(registry.Available(t.Context(), game, "Taken", Requester{}))(t) // taken, and three suggestions
-		must(registry.Guest(t.Context(), guestRequest("Ada")))(t)            // absent
-		must(registry.Guest(t.Context(), guestRequest("Ada")))(t)            // the device is known
+		testenv.Need(registry.Available(t.Context(), game, "Taken", Requester{}))(t) // taken, and three suggestions
+		testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)            // absent
+		testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)            // the device is known
 		for result, want := range map[lookupResult]int64{lookupUnready: 0, lookupAbsent: 8, lookupLate: 1, lookupTaken: 1, lookupFalsePositive: 1} {
 			if got := view.lookups[result].Load(); got != want {
 				t.Errorf("%v: %d, want %d", result, got, want)

@@ -8,6 +8,7 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 
 	"laststand/internal/nickname"
+	"laststand/internal/testenv"
 )
 
 // expectedRate returns the false positive rate that Bloom's formula predicts for a filter.
@@ -39,7 +40,7 @@ func TestFalsePositivesMatchTheory(t *testing.T) {
 		store.names[[2]string{game, name.Skeleton}] = "p_somebody"
 		view.add(name.Skeleton)
 		if view.buildCause() != "" {
-			must(true, registry.replicator.buildViews(t.Context()))(t)
+			testenv.Need(true, registry.replicator.buildViews(t.Context()))(t)
 		}
 	}
 	if got, tolerance := float64(view.lookups[lookupFalsePositive].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > tolerance || got == 0 {

@@ -42,7 +42,7 @@ const sharedSecret = "0123456789abcdef0123456789abcdef"
 // example returns the code block of a language in docs/integrate/tokens.md.
 func example(t *testing.T, language string) string {
 	t.Helper()
-	text := must(os.ReadFile("../../docs/integrate/tokens.md"))(t)
+	text := testenv.Need(os.ReadFile("../../docs/integrate/tokens.md"))(t)
 	_, block, found := strings.Cut(string(text), "```"+language+"\n")
 	block, _, closed := strings.Cut(block, "```")
 	if !found || !closed {
@@ -85,12 +85,12 @@ func checkAccepted(t *testing.T, tokens *identity.Tokens, token string) {
 
 func TestGoExampleMintsAValidToken(t *testing.T) {
 	t.Parallel()
-	thisFile := must(os.ReadFile("minting_test.go"))(t)
+	thisFile := testenv.Need(os.ReadFile("minting_test.go"))(t)
 	if !strings.Contains(string(thisFile), "\n"+example(t, "go")) {
 		t.Error("the Go example in docs/integrate/tokens.md differs from the function mint in this file")
 	}
 	tokens, private := loginTokens(t)
-	token := must(mint(private, "login", demo, "user:4711", time.UnixMilli(now)))(t)
+	token := testenv.Need(mint(private, "login", demo, "user:4711", time.UnixMilli(now)))(t)
 	checkAccepted(t, tokens, token)
 }
 
@@ -102,7 +102,7 @@ func loginTokens(t *testing.T) (*identity.Tokens, ed25519.PrivateKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkix := must(x509.MarshalPKIXPublicKey(public))(t)
+	pkix := testenv.Need(x509.MarshalPKIXPublicKey(public))(t)
 	key := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})
 	return documentedTokens(t, identity.Key{ID: "login", Alg: identity.EdDSA, Secret: key}), private
 }
@@ -114,7 +114,7 @@ func TestJavaScriptExampleMintsAValidToken(t *testing.T) {
 		return
 	}
 	tokens, private := loginTokens(t)
-	pkcs8 := must(x509.MarshalPKCS8PrivateKey(private))(t)
+	pkcs8 := testenv.Need(x509.MarshalPKCS8PrivateKey(private))(t)
 	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 	call := "\nconsole.log(mint(`" + string(key) + "`, 'login', 'demo', 'user:4711', 1795212345));\n"
 	checkAccepted(t, tokens, runExample(t, node, "mint.mjs", example(t, "js")+call))
@@ -135,9 +135,9 @@ func TestPythonExampleMintsAValidToken(t *testing.T) {
 func runExample(t *testing.T, interpreter, file, program string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), file)
-	requireNoError(t, os.WriteFile(path, []byte(program), 0o600))
+	testenv.NoError(t, os.WriteFile(path, []byte(program), 0o600))
 	command := exec.CommandContext(t.Context(), interpreter, path)
 	command.Stderr = os.Stderr
-	out := must(command.Output())(t)
+	out := testenv.Need(command.Output())(t)
 	return strings.TrimSpace(string(out))
 }

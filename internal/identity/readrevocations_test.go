@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/testenv"
 )
 
 func isBanned(registry *Registry, id string) bool {
@@ -157,10 +159,10 @@ func TestANodeThatMayHaveMissedRevocationsEndsSessions(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	guest := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
+	guest := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	newSession := func() Claims {
 		t.Helper()
-		claims := must(registry.Verify(t.Context(), guest.Token))(t)
+		claims := testenv.Need(registry.Verify(t.Context(), guest.Token))(t)
 		return claims
 	}
 	now := start

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/nickname"
+	"laststand/internal/testenv"
 )
 
 // startedRegistry is a running registry in virtual time.
@@ -51,7 +52,7 @@ func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (registry 
 
 // mayExist reports whether a name may be in the view. It returns true while no view is loaded.
 func (r *startedRegistry) mayExist(request string) bool {
-	return r.views[game].mayExist(must(nickname.Parse(request))(r.t))
+	return r.views[game].mayExist(testenv.Need(nickname.Parse(request))(r.t))
 }
 
 // expectKnown checks whether the view knows a name.
@@ -62,22 +63,13 @@ func (r *startedRegistry) expectKnown(request string, known bool) {
 	}
 }
 
-// must returns a function that fails the test if err is not nil, and else returns value.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		requireNoError(t, err)
-		return value
-	}
-}
-
 // claimLate stores a name that is committed only now, although it was claimed earlier, by ago.
 func (s *fakeStore) claimLate(t *testing.T, request string, ago time.Duration) {
 	t.Helper()
 	s.claim(t, request)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.namedAt[[2]string{game, must(nickname.Parse(request))(t).Skeleton}] -= ago.Milliseconds()
+	s.namedAt[[2]string{game, testenv.Need(nickname.Parse(request))(t).Skeleton}] -= ago.Milliseconds()
 }
 
 func TestNamesReachAllNodesWithinASecond(t *testing.T) {
@@ -91,7 +83,7 @@ func TestNamesReachAllNodesWithinASecond(t *testing.T) {
 			name := fmt.Sprint("Ada", i)
 			request := guestRequest(name)
 			request.Device += fmt.Sprint("-", i)
-			must(nodeA.Guest(t.Context(), request))(t)
+			testenv.Need(nodeA.Guest(t.Context(), request))(t)
 			nodeA.expectKnown(name, true)
 			nodeB.expectKnown(name, false)
 			time.Sleep(time.Second)
@@ -275,12 +267,12 @@ func TestRenamesAtAnotherNodeAreRead(t *testing.T) {
 		nodeB, endB := store.startRegistry(t, nil)
 		defer endB()
 		claims := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
-		must(nodeA.Rename(t.Context(), claims, "Ada", Requester{}))(t)
-		must(nodeA.Rename(t.Context(), claims, "Grace", Requester{}))(t)
+		testenv.Need(nodeA.Rename(t.Context(), claims, "Ada", Requester{}))(t)
+		testenv.Need(nodeA.Rename(t.Context(), claims, "Grace", Requester{}))(t)
 		store.freeName(t, "Ada")
 		advance(time.Second)
 		nodeB.expectKnown("Grace", true)
-		if got := must(nodeB.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
+		if got := testenv.Need(nodeB.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
 			t.Error("the former name is not free")
 		}
 	})
@@ -291,15 +283,7 @@ func (s *fakeStore) freeName(t *testing.T, request string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := [2]string{game, must(nickname.Parse(request))(t).Skeleton}
+	key := [2]string{game, testenv.Need(nickname.Parse(request))(t).Skeleton}
 	delete(s.names, key)
 	delete(s.namedAt, key)
-}
-
-// requireNoError ends the test if there is an error.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

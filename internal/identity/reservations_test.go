@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/nickname"
+	"laststand/internal/testenv"
 )
 
 // fakeReservations stores the reservations of one game in memory. They end after
@@ -297,8 +298,8 @@ func TestANameThatTheLedgerHasLostIsNotGivenToAnother(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry, _ := newReservingRegistry(t, store)
-	must(registry.Guest(t.Context(), guestRequest("Grace")))(t)
-	must(registry.Rename(t.Context(), player("user:1"), "Linus", Requester{}))(t)
+	testenv.Need(registry.Guest(t.Context(), guestRequest("Grace")))(t)
+	testenv.Need(registry.Rename(t.Context(), player("user:1"), "Linus", Requester{}))(t)
 
 	claim := func(id, name string, want error) {
 		t.Helper()

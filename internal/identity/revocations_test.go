@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/testenv"
 )
 
 func TestRevocationsAreEnforced(t *testing.T) {
@@ -96,7 +98,7 @@ func TestRevokedGuestsGetNoTokenForTheOldDevice(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first := must(registry.Guest(t.Context(), guestRequest("Ada")))(t)
+	first := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	id := first.Player.ID
 	store.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: nextWholeSecond(start)})
 	store.removeDevices(game, id)
@@ -130,7 +132,7 @@ func nextWholeSecond(ms int64) int64 { return (ms + 1000) / 1000 * 1000 }
 
 func refresh(t *testing.T, registry *Registry) {
 	t.Helper()
-	requireNoError(t, registry.Revocations.Refresh(t.Context()))
+	testenv.NoError(t, registry.Revocations.Refresh(t.Context()))
 }
 
 // A retired key ends the sessions that began with one of its tokens.
@@ -283,7 +285,7 @@ func TestTokensOfAdminsCanBeRevoked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims := must(registry.Tokens.Verify(t.Context(), token))(t)
+		claims := testenv.Need(registry.Tokens.Verify(t.Context(), token))(t)
 		return token, claims
 	}
 	admin, claims := mint(Claims{Subject: "ops", Role: RoleAdmin})

@@ -29,7 +29,7 @@ func nodeWithRevocations(t *testing.T, sqlLedger *ledger.Ledger) (registry *iden
 	registry = identity.Open(identity.Config{Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(), Revocations: revocations, Logger: log})
 	return registry, func() {
 		t.Helper()
-		requireNoError(t, revocations.Refresh(t.Context()))
+		testenv.NoError(t, revocations.Refresh(t.Context()))
 	}
 }
 
@@ -93,13 +93,13 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			}
 		}
 		check("an account that is not linked", accountToken, "user:1", nil)
-		requireNoError(t, sqlLedger.Accounts.LinkAccount(t.Context(), demo, id, "user:1"))
+		testenv.NoError(t, sqlLedger.Accounts.LinkAccount(t.Context(), demo, id, "user:1"))
 		check("linked", accountToken, id, nil)
 		check("the guest", guest.Token, id, nil)
 		revoke(identity.KindBan, "user:1")
 		check("banned by the account's id", accountToken, "", identity.ErrBanned)
 		check("banned, the guest", guest.Token, "", identity.ErrBanned)
-		requireNoError(t, sqlLedger.Revocations.LiftRevocation(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}))
+		testenv.NoError(t, sqlLedger.Revocations.LiftRevocation(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}))
 		check("after the ban was lifted", guest.Token, id, nil)
 		revoke(identity.KindSubject, id)
 		check("revoked", guest.Token, "", identity.ErrTokenRevoked)
@@ -121,10 +121,10 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			t.Fatalf("the new device: %+v", again)
 		}
 		check("a new token", again.Token, id, nil)
-		tokenClaims := must(nodeB.Verify(t.Context(), again.Token))(t)
+		tokenClaims := testenv.Need(nodeB.Verify(t.Context(), again.Token))(t)
 		revoke(identity.KindToken, tokenClaims.TokenID)
 		check("one token revoked", again.Token, "", identity.ErrTokenRevoked)
-		requireNoError(t, sqlLedger.Accounts.Erase(t.Context(), demo, id))
+		testenv.NoError(t, sqlLedger.Accounts.Erase(t.Context(), demo, id))
 		claims := identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(60 * time.Second).UnixMilli()}
 		for range 2 { // before b has read of it, and after that
 			if player, err := nodeB.Ensure(t.Context(), claims); !errors.Is(err, identity.ErrErased) {
@@ -135,7 +135,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		if newGuest, err := nodeB.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: device}); err != nil || !newGuest.New || newGuest.Player.ID == id {
 			t.Errorf("the device of an erased player: %+v, %v", newGuest, err)
 		}
-		newKey := must(nodeA.RotateKey(t.Context(), demo))(t)
+		newKey := testenv.Need(nodeA.RotateKey(t.Context(), demo))(t)
 		if refresh(); len(nodeB.ListKeys(demo)) != 2 || nodeB.ListKeys(demo)[0].ID != newKey.ID {
 			t.Errorf("keys %+v, without %+v", nodeB.ListKeys(demo), newKey)
 		}

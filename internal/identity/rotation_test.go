@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // newTokensWithClock opens tokens with a clock that the test can change.
@@ -56,7 +58,7 @@ func TestNewKeysSignAfterTheDelayAndOldOnesVerify(t *testing.T) {
 		if key := signingKeyID(t, nodeB, mintToken(t, nodeA, claims)); key != oldKeyID {
 			t.Errorf("signed by %q before the delay", key)
 		}
-		requireNoError(t, nodeB.reload(t.Context()))
+		testenv.NoError(t, nodeB.reload(t.Context()))
 		clock.Add(SigningDelay.Milliseconds())
 		newToken := mintToken(t, nodeA, claims)
 		if key := signingKeyID(t, nodeB, newToken); key != newKey.ID {
@@ -68,7 +70,7 @@ func TestNewKeysSignAfterTheDelayAndOldOnesVerify(t *testing.T) {
 		if keys := nodeA.ListKeys(claims.Game); len(keys) != 2 || !keys[0].Signs || keys[1].Signs || keys[1].ID != oldKeyID {
 			t.Errorf("keys %+v", keys)
 		}
-		requireNoError(t, nodeA.RetireKey(t.Context(), claims.Game, oldKeyID))
+		testenv.NoError(t, nodeA.RetireKey(t.Context(), claims.Game, oldKeyID))
 		if oldTokenKeyID, newTokenKeyID := signingKeyID(t, nodeA, oldToken), signingKeyID(t, nodeA, newToken); oldTokenKeyID != "" || newTokenKeyID != newKey.ID {
 			t.Errorf("after it was retired: %q and %q", oldTokenKeyID, newTokenKeyID)
 		}
@@ -94,7 +96,7 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		{[]Key{key("k2", "b"), key("k1", "a")}, "k2", "k1"},
 		{[]Key{key("k2", "b")}, "k2", ""},
 	} {
-		requireNoError(t, tokens.Configure(t.Context(), game, step.keys))
+		testenv.NoError(t, tokens.Configure(t.Context(), game, step.keys))
 		if signs, oldTokenKeyID := signingKeyID(t, tokens, mintToken(t, tokens, claims)), signingKeyID(t, tokens, oldToken); signs != step.signs || oldTokenKeyID != step.old {
 			t.Errorf("%d keys: signed by %q, the old token by %q; want %+v", len(step.keys), signs, oldTokenKeyID, step)
 		}

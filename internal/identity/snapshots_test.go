@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/nickname"
+	"laststand/internal/testenv"
 )
 
 // fakeSnapshots stores snapshots in memory.
@@ -109,7 +110,7 @@ func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.Snapsho
 
 func encodeSnapshot(t *testing.T, filter *nickname.Filter, info nickname.SnapshotInfo) []byte {
 	t.Helper()
-	snapshot := must(filter.Snapshot(info))(t)
+	snapshot := testenv.Need(filter.Snapshot(info))(t)
 	return snapshot
 }
 

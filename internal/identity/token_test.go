@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"laststand/internal/testenv"
 )
 
 var secretKey = Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
@@ -90,14 +92,14 @@ func signToken(t testing.TB, method jwt.SigningMethod, key any, header, claims m
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	maps.Copy(token.Header, header)
-	signed := must(token.SignedString(key))(t)
+	signed := testenv.Need(token.SignedString(key))(t)
 	return signed
 }
 
 func TestVerifyRefusesInvalidTokens(t *testing.T) {
 	t.Parallel()
 	tokens, store, public, private := tokensWithKeys(t)
-	edKey := must(jwt.ParseEdPrivateKeyFromPEM(private))(t)
+	edKey := testenv.Need(jwt.ParseEdPrivateKeyFromPEM(private))(t)
 	now := start / 1000
 	claims := func(changes map[string]any) map[string]any {
 		got := map[string]any{"sub": "p_1", "game": game, "role": "player", "iat": now, "exp": now + 60}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
+	"laststand/internal/testenv"
 )
 
 // addGuest creates a guest with the given id, a device and a nickname.
@@ -26,7 +27,7 @@ func playerOrError(t testing.TB, l *Ledger, sub string) string {
 			return known.Error()
 		}
 	}
-	return must(p, err)(t).ID
+	return testenv.Need(p, err)(t).ID
 }
 
 func TestAnAccountIsLinkedToAGuest(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 		addArena(t, l, "m_new", "new")
 		addArena(t, l, "m_idle", "idle")
 		addArena(t, l, "m_busy", "busy")
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1000, "busy", "p3"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1000, "busy", "p3"))))(t)
 		for _, step := range []struct {
 			guest, account string
 			want           error
@@ -69,18 +70,18 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 			}
 		}
 		for id, want := range map[string]string{"m_new": "p1", "m_idle": "p2", "m_busy": "busy"} {
-			if r := must(l.Arenas.Arena(t.Context(), game, id))(t); r.Host != want {
+			if r := testenv.Need(l.Arenas.Arena(t.Context(), game, id))(t); r.Host != want {
 				t.Errorf("the host of %s is %s, want %s", id, r.Host, want)
 			}
 		}
-		if must(l.Names.NicknameTaken(t.Context(), game, "nickidle"))(t) {
+		if testenv.Need(l.Names.NicknameTaken(t.Context(), game, "nickidle"))(t) {
 			t.Error("the nickname of the deleted player is still in use")
 		}
 		p, created, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", JoinedAt: 1})
 		if err != nil || created || p.ID != "p1" {
 			t.Errorf("the account became %+v, %v, %v", p, created, err)
 		}
-		revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
+		revocations := testenv.Need(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
 		if len(revocations) != 1 || revocations[0].Kind != identity.KindLinked || revocations[0].ID != "idle" {
 			t.Errorf("revocations %+v", revocations)
 		}
@@ -109,7 +110,7 @@ func TestLinkingAnAccountRacesItsFirstToken(t *testing.T) {
 			if got := playerOrError(t, l, sub); got != guest {
 				t.Errorf("%s is linked to %s, want %s", sub, got, guest)
 			}
-			if must(l.Names.NicknameTaken(t.Context(), game, sub))(t) {
+			if testenv.Need(l.Names.NicknameTaken(t.Context(), game, sub))(t) {
 				t.Errorf("the player %s has left its name", sub)
 			}
 		}
@@ -120,13 +121,13 @@ func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addGuest(t, l, "p1")
 		addPlayer(t, l, "op")
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
 		for _, step := range []func() error{
 			func() error { return l.Accounts.LinkAccount(t.Context(), game, "p1", "account") },
 			func() error { return l.Accounts.Erase(t.Context(), game, "p1") },
 			func() error { return l.Accounts.Erase(t.Context(), game, "op") },
 		} {
-			requireNoError(t, step())
+			testenv.NoError(t, step())
 		}
 		addGuest(t, l, "p3")
 		if err := l.Accounts.LinkAccount(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
@@ -147,11 +148,11 @@ func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 		if _, err := l.Players.Player(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("profile: %v", err)
 		}
-		if names := must(l.Names.Nicknames(t.Context(), game, []string{"p1", "op"}))(t); len(names) > 0 {
+		if names := testenv.Need(l.Names.Nicknames(t.Context(), game, []string{"p1", "op"}))(t); len(names) > 0 {
 			t.Errorf("names %v", names)
 		}
 		// The results stay, later ones too. Other players can take the name and device.
-		must(l.Results.Commit(t.Context(), results(duel("m2", 2000, "p1", "op"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", 2000, "p1", "op"))))(t)
 		if all := standingsOf(t, l, "m2"); all[0].Player != "p1" || all[0].Nickname != "" {
 			t.Errorf("standings %+v", all)
 		}
@@ -159,7 +160,7 @@ func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 		if p, created, err := l.Players.CreateGuest(t.Context(), next); err != nil || !created || p.ID != "p2" {
 			t.Errorf("the device again: %+v, %v, %v", p, created, err)
 		}
-		revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
+		revocations := testenv.Need(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
 		for _, b := range revocations {
 			if b.EndsAt != b.ChangedAt+60_000 {
 				t.Errorf("%s is revoked for %d ms", b.ID, b.EndsAt-b.ChangedAt)

@@ -103,14 +103,14 @@ func (p playedMatch) all() (all []answers.Answer) {
 
 func (p playedMatch) commit(t testing.TB, l *Ledger) {
 	t.Helper()
-	must(l.Results.Commit(t.Context(), results(p.result)))(t)
-	requireNoError(t, l.Answers.SaveBlocks(t.Context(), p.blocks))
+	testenv.Need(l.Results.Commit(t.Context(), results(p.result)))(t)
+	testenv.NoError(t, l.Answers.SaveBlocks(t.Context(), p.blocks))
 }
 
 // readAnswers returns all stored answers of a match, in the order of players.
 func readAnswers(t testing.TB, l *Ledger, id string) (all []answers.Answer) {
 	t.Helper()
-	m := must(l.Answers.Match(t.Context(), game, id))(t)
+	m := testenv.Need(l.Answers.Match(t.Context(), game, id))(t)
 	err := l.Answers.EachPlayer(t.Context(), m, 0, m.Summary.Players, func(p answers.PlayerAnswers) error {
 		all = append(all, p.Answers...)
 		return nil
@@ -136,7 +136,7 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 			if got := readAnswers(t, l, id); !reflect.DeepEqual(got, p.all()) {
 				t.Errorf("match %s: %d answers, want %d", id, len(got), len(p.all()))
 			}
-			m := must(l.Answers.Match(t.Context(), game, id))(t)
+			m := testenv.Need(l.Answers.Match(t.Context(), game, id))(t)
 			if len(m.Questions) != len(p.blocks[0].Questions) || m.Summary.Players != len(p.result.Standings) {
 				t.Fatalf("match %+v", m)
 			}
@@ -147,7 +147,7 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 				}
 			}
 		}
-		if originals := must(getValue[int](t.Context(), l.database, "SELECT COUNT(*) FROM asked_questions"))(t); originals != 5 {
+		if originals := testenv.Need(getValue[int](t.Context(), l.database, "SELECT COUNT(*) FROM asked_questions"))(t); originals != 5 {
 			t.Errorf("%d originals, want one for each question", originals)
 		}
 	})
@@ -180,7 +180,7 @@ func TestAMatchWithoutAnswersIsStored(t *testing.T) {
 		p := newPlayedMatch("m1", 9_000_000, []string{"a", "b"}, 1, 2)
 		p.blocks[0].Answers = nil
 		p.commit(t, l)
-		if m := must(l.Answers.Match(t.Context(), game, "m1"))(t); len(m.Questions) != 2 || readAnswers(t, l, "m1") != nil {
+		if m := testenv.Need(l.Answers.Match(t.Context(), game, "m1"))(t); len(m.Questions) != 2 || readAnswers(t, l, "m1") != nil {
 			t.Errorf("match %+v", m)
 		}
 	})
@@ -191,10 +191,10 @@ func TestAPlayerReadsOwnAnswers(t *testing.T) {
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	p := newPlayedMatch("m1", 9_000_000, names("p", 230), 1, 2, 5, 6, 7)
 	p.commit(t, l)
-	m := must(l.Answers.Match(t.Context(), game, "m1"))(t)
+	m := testenv.Need(l.Answers.Match(t.Context(), game, "m1"))(t)
 	for _, index := range []int{0, 99, 100, 229} {
 		want := slices.DeleteFunc(p.all(), func(a answers.Answer) bool { return a.Player != index })
-		if got := must(l.Answers.Of(t.Context(), m, fmt.Sprintf("p%03d", index)))(t); !reflect.DeepEqual(got, want) {
+		if got := testenv.Need(l.Answers.Of(t.Context(), m, fmt.Sprintf("p%03d", index)))(t); !reflect.DeepEqual(got, want) {
 			t.Errorf("player %d: %+v, want %+v", index, got, want)
 		}
 	}
@@ -204,9 +204,9 @@ func TestAPlayerReadsOwnAnswers(t *testing.T) {
 	if _, err := l.Answers.Match(t.Context(), game, "none"); !errors.Is(err, match.ErrNotFound) {
 		t.Errorf("no such match: %v", err)
 	}
-	for overAt, want := range map[int64]error{1: answers.ErrNotStored, must(l.Now(t.Context()))(t): answers.ErrOnTheWay} {
+	for overAt, want := range map[int64]error{1: answers.ErrNotStored, testenv.Need(l.Now(t.Context()))(t): answers.ErrOnTheWay} {
 		id := fmt.Sprint("m", overAt, "ms")
-		must(l.Results.Commit(t.Context(), results(duel(id, overAt, "a", "b"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel(id, overAt, "a", "b"))))(t)
 		m, err := l.Answers.Match(t.Context(), game, id)
 		if !errors.Is(err, want) {
 			t.Errorf("a match without answers: %v, want %v", err, want)
@@ -228,9 +228,9 @@ func TestSeatsOfErasedPlayersAreFoundByFormerIDs(t *testing.T) {
 		}
 		r := duel("m1", 5, "other", erasedSubjectID, "robot")
 		r.Standings[2].Bot = true
-		must(l.Results.Commit(t.Context(), results(r)))(t)
-		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
-		seats := must(l.Answers.FindSeats(t.Context(), game, "m1", []string{"other", erasedSubjectID, "robot", "stranger"}))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(r)))(t)
+		testenv.NoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
+		seats := testenv.Need(l.Answers.FindSeats(t.Context(), game, "m1", []string{"other", erasedSubjectID, "robot", "stranger"}))(t)
 		_, hasStranger := seats.Indexes["stranger"]
 		if seats.OverAt != 5 || seats.Indexes["other"] != 0 || seats.Indexes[erasedSubjectID] != 1 || seats.Indexes["robot"] != 2 || hasStranger || !reflect.DeepEqual(seats.Erased, map[int]bool{1: true}) {
 			t.Errorf("seats %+v", seats)
@@ -245,7 +245,7 @@ func TestSeatsOfErasedPlayersAreFoundByFormerIDs(t *testing.T) {
 // of match $1, for the database of l, up to its last SELECT.
 func documentedQuery(t *testing.T, l *Ledger) string {
 	t.Helper()
-	_, text, _ := strings.Cut(string(must(os.ReadFile("../../docs/reference/answers.md"))(t)), "```sql\n")
+	_, text, _ := strings.Cut(string(testenv.Need(os.ReadFile("../../docs/reference/answers.md"))(t)), "```sql\n")
 	query, _, found := strings.Cut(text, "\nSELECT s.player")
 	if !found {
 		t.Fatal("docs/reference/answers.md has no query")
@@ -327,7 +327,7 @@ func TestAnswersTakeFewBytesOnDisk(t *testing.T) {
 			if l.name == goose.DialectSQLite3 {
 				size = `SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)`
 			}
-			return must(getValue[int64](t.Context(), l.database, size))(t)
+			return testenv.Need(getValue[int64](t.Context(), l.database, size))(t)
 		}
 		measure := func(name string, matches []playedMatch) {
 			before, count := usedBytes(), 0
@@ -335,7 +335,7 @@ func TestAnswersTakeFewBytesOnDisk(t *testing.T) {
 			for _, p := range matches {
 				blocks, count = append(blocks, p.blocks...), count+len(p.all())
 			}
-			requireNoError(t, l.Answers.SaveBlocks(t.Context(), blocks))
+			testenv.NoError(t, l.Answers.SaveBlocks(t.Context(), blocks))
 			perAnswer := float64(usedBytes()-before) / float64(count)
 			t.Logf("%s: %.1f bytes per answer, %d answers", name, perAnswer, count)
 			if perAnswer > maxAnswerBytes {

@@ -30,7 +30,7 @@ func BenchmarkSaveAnswers(b *testing.B) {
 						blocks[i].OverAt++
 						n += len(blocks[i].Answers)
 					}
-					requireNoError(b, l.Answers.SaveBlocks(b.Context(), blocks))
+					testenv.NoError(b, l.Answers.SaveBlocks(b.Context(), blocks))
 				}
 			}
 			b.ReportMetric(float64(n)/time.Since(began).Seconds(), "answers/s")

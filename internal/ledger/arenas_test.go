@@ -16,7 +16,7 @@ import (
 func addArena(t testing.TB, l *Ledger, id, host string) {
 	t.Helper()
 	r := arena.Record{Game: game, Match: id, Host: host, Name: "Cup of " + host, Mode: match.Race}
-	requireNoError(t, l.Arenas.AddArena(t.Context(), r))
+	testenv.NoError(t, l.Arenas.AddArena(t.Context(), r))
 }
 
 // A host finds the own arenas, newest first, in pages, whether they are settled or not.
@@ -31,7 +31,7 @@ func TestAHostsArenasAreListedInPages(t *testing.T) {
 			addArena(t, l.Ledger, r.Match, r.Host)
 			addArena(t, l.Ledger, fmt.Sprint("m_other", i), "other")
 			if i%3 == 0 {
-				must(l.Results.Commit(t.Context(), results(duel(r.Match, 2000, "a", "b"))))(t)
+				testenv.Need(l.Results.Commit(t.Context(), results(duel(r.Match, 2000, "a", "b"))))(t)
 				r.IsSettled, r.Players = true, 2
 			}
 			want = append(want, r)
@@ -75,7 +75,7 @@ func TestOldArenasAreDeleted(t *testing.T) {
 		for i := range 2*deletedMatches + 3 {
 			addArena(t, l.Ledger, fmt.Sprint("m_", i), "hana")
 		}
-		must(l.Results.Commit(t.Context(), results(duel("m_0", dayMS, "a", "b"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m_0", dayMS, "a", "b"))))(t)
 		l.setClock(t, 5*dayMS)
 		addArena(t, l.Ledger, "m_new", "hana")
 		for _, step := range []struct {
@@ -83,7 +83,7 @@ func TestOldArenasAreDeleted(t *testing.T) {
 			want int
 		}{{22, 2*deletedMatches + 4}, {23, 1}, {28, 0}} {
 			l.setClock(t, step.day*dayMS)
-			must(l.OldMatches.DeleteOld(t.Context(), game))(t)
+			testenv.Need(l.OldMatches.DeleteOld(t.Context(), game))(t)
 			if left := matchesLeft(t, l.Ledger, "arenas", "match_id"); len(left) != step.want {
 				t.Errorf("day %d: %d arenas are left, want %d", step.day, len(left), step.want)
 			}

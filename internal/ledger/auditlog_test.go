@@ -18,13 +18,13 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 		begin := func(at int64, id, by, game string) {
 			t.Helper()
 			l.setClock(t, at)
-			requireNoError(t, l.Audit.BeginAudit(t.Context(), identity.AuditEntry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t1"}))
+			testenv.NoError(t, l.Audit.BeginAudit(t.Context(), identity.AuditEntry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t1"}))
 		}
 		begin(1000, "a1", "ops", "g")
 		begin(1000, "a2", "eve", "")
 		begin(2000, "a3", "ops", "h")
 		l.setClock(t, 2500)
-		requireNoError(t, l.Audit.EndAudit(t.Context(), "a2", 503))
+		testenv.NoError(t, l.Audit.EndAudit(t.Context(), "a2", 503))
 		if err := l.Audit.BeginAudit(t.Context(), identity.AuditEntry{ID: "a3"}); err == nil {
 			t.Error("an entry with a known id is accepted")
 		}
@@ -48,7 +48,7 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 		}
 		l.setClock(t, 11_500)
 		for _, want := range []int64{1, 1, 0} { // a3 is younger than 10 s
-			if n := must(l.Audit.ForgetAuditEntries(t.Context(), 10*time.Second, 1))(t); n != want {
+			if n := testenv.Need(l.Audit.ForgetAuditEntries(t.Context(), 10*time.Second, 1))(t); n != want {
 				t.Errorf("%d entries were deleted, want %d", n, want)
 			}
 		}

@@ -32,16 +32,16 @@ func eachBackup(t *testing.T, f func(b *backupTest)) {
 		t.Parallel()
 		b := &backupTest{T: t, Ledger: openLedger(t, db), db: db, file: filepath.Join(t.TempDir(), "ledger.backup")}
 		sqlite := openLedger(t, testenv.SQL{Dir: t.TempDir()})
-		must(0, sqlite.inSnapshot(t.Context(), func(tx *transaction) error {
+		testenv.Need(0, sqlite.inSnapshot(t.Context(), func(tx *transaction) error {
 			b.tables = listTables(t.Context(), tx)
 			return nil
 		}))(t)
 		addPlayer(t, b.Ledger, "ada")
 		addPlayer(t, b.Ledger, "bob")
-		must(b.Results.Commit(t.Context(), results(duel("m1", 1, "ada", "bob"), duel("m2", 2, "bob", "ada"))))(t)
+		testenv.Need(b.Results.Commit(t.Context(), results(duel("m1", 1, "ada", "bob"), duel("m2", 2, "bob", "ada"))))(t)
 		b.fillEmptyTables(sqlite)
-		info := must(Backup(t.Context(), Config{URL: db.URL, Dir: db.Dir}, b.file))(t)
-		if file := must(os.Stat(b.file))(t); info.Players != 2 || info.Matches != 2 || info.Bytes != file.Size() || file.Mode().Perm() != 0o600 {
+		info := testenv.Need(Backup(t.Context(), Config{URL: db.URL, Dir: db.Dir}, b.file))(t)
+		if file := testenv.Need(os.Stat(b.file))(t); info.Players != 2 || info.Matches != 2 || info.Bytes != file.Size() || file.Mode().Perm() != 0o600 {
 			t.Errorf("the backup is %+v, its mode %v", info, file.Mode())
 		}
 		f(b)
@@ -58,7 +58,7 @@ func (b *backupTest) fillEmptyTables(sqlite *Ledger) {
 		}
 		for i := range 3 {
 			var row []any
-			must(0, sqlite.each(b.Context(), func(rows *sql.Rows) error {
+			testenv.Need(0, sqlite.each(b.Context(), func(rows *sql.Rows) error {
 				var kind string
 				var notNull bool
 				err := rows.Scan(&kind, &notNull)
@@ -79,7 +79,7 @@ func (b *backupTest) fillEmptyTables(sqlite *Ledger) {
 				parameters[j] = fmt.Sprint("$", j+1)
 			}
 			text := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), strings.Join(parameters, ", "))
-			must(b.exec(b.Context(), text, row...))(b)
+			testenv.Need(b.exec(b.Context(), text, row...))(b)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (b *backupTest) digests(l *Ledger) map[string]digest {
 		}
 		return nil
 	})
-	requireNoError(b, err)
+	testenv.NoError(b, err)
 	return all
 }
 
@@ -110,7 +110,7 @@ func TestARestoredLedgerHasTheSameRows(t *testing.T) {
 		want := b.digests(b.Ledger)
 		testenv.EachSQL(b.T, func(t *testing.T, db testenv.SQL) {
 			config := Config{URL: db.URL, Dir: filepath.Join(db.Dir, "new", "folder")}
-			info := must(Restore(t.Context(), config, b.file))(t)
+			info := testenv.Need(Restore(t.Context(), config, b.file))(t)
 			restored := openLedger(t, testenv.SQL{URL: config.URL, Dir: config.Dir})
 			if got := b.digests(restored); !maps.Equal(got, want) || len(got) < 25 {
 				t.Errorf("tables differ: %v, want %v", got, want)
@@ -118,7 +118,7 @@ func TestARestoredLedgerHasTheSameRows(t *testing.T) {
 			if restored.Epoch() == b.Epoch() || info.Players != 2 {
 				t.Errorf("the epoch is %q, that of the original is %q; restored %+v", restored.Epoch(), b.Epoch(), info)
 			}
-			must(restored.Results.Commit(t.Context(), results(duel("m3", 3, "ada", "bob"))))(t)
+			testenv.Need(restored.Results.Commit(t.Context(), results(duel("m3", 3, "ada", "bob"))))(t)
 			if _, err := Restore(t.Context(), config, b.file); err == nil || !strings.Contains(err.Error(), "exist") && !strings.Contains(err.Error(), "has a ledger already") {
 				t.Errorf("a restore over a ledger: %v", err)
 			}
@@ -137,7 +137,7 @@ func TestABackupIsTakenWhileTheLedgerIsUsed(t *testing.T) {
 		var committed atomic.Int64
 		runConcurrently(2, func(i int) {
 			for n := 0; i == 0 && !stop.Load(); n++ {
-				must(b.Results.Commit(b.Context(), results(duel(fmt.Sprint("d", n), 1, "ada", "bob"))))(b)
+				testenv.Need(b.Results.Commit(b.Context(), results(duel(fmt.Sprint("d", n), 1, "ada", "bob"))))(b)
 				committed.Add(1)
 			}
 			for range 3 * i {
@@ -162,7 +162,7 @@ func (b *backupTest) wantNoRestore(file, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		b.Errorf("restore of %s: %v; want %q", file, err, want)
 	}
-	if left := must(os.ReadDir(dir))(b); len(left) > 0 {
+	if left := testenv.Need(os.ReadDir(dir))(b); len(left) > 0 {
 		b.Errorf("the refused restore left %v", left)
 	}
 }
@@ -170,17 +170,17 @@ func (b *backupTest) wantNoRestore(file, want string) {
 func TestUnusableBackupsAreRefused(t *testing.T) {
 	t.Parallel()
 	eachBackup(t, func(b *backupTest) {
-		good := must(os.ReadFile(b.file))(b)
+		good := testenv.Need(os.ReadFile(b.file))(b)
 		write := func(content []byte) string {
 			file := filepath.Join(b.TempDir(), "file")
-			requireNoError(b, os.WriteFile(file, content, 0o600))
+			testenv.NoError(b, os.WriteFile(file, content, 0o600))
 			return file
 		}
 		change := func(statement string) string {
 			file := write(good)
 			db := sql.OpenDB(cachingConnector{sqliteFileURL(file, "mode=rw")})
-			must(db.ExecContext(b.Context(), statement))(b)
-			requireNoError(b, db.Close())
+			testenv.Need(db.ExecContext(b.Context(), statement))(b)
+			testenv.NoError(b, db.Close())
 			return file
 		}
 		b.wantNoRestore(filepath.Join(b.TempDir(), "missing"), "no such file")
@@ -208,18 +208,18 @@ func TestAFailedRestoreCanBeRepeated(t *testing.T) {
 			config := Config{URL: db.URL, Dir: filepath.Join(db.Dir, "data")}
 			stopped, cancel := context.WithCancel(t.Context())
 			if db.URL == "" {
-				must(0, os.MkdirAll(filepath.Join(config.Dir, "restore.unfinished", sqliteFile), 0o700))(t) // of a killed restore
+				testenv.Need(0, os.MkdirAll(filepath.Join(config.Dir, "restore.unfinished", sqliteFile), 0o700))(t) // of a killed restore
 				cancel()
 			} else {
-				to := must(openAlone(t.Context(), config))(t)
-				requireNoError(t, to.migrateTo(t.Context(), must(newestVersion())(t)))
-				must(to.exec(t.Context(), "CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE ''disk full''; END' LANGUAGE plpgsql"))(t)
-				must(to.exec(t.Context(), "CREATE TRIGGER fail BEFORE INSERT ON days EXECUTE FUNCTION fail()"))(t)
-				defer func() { must(0, to.close())(t) }()
+				to := testenv.Need(openAlone(t.Context(), config))(t)
+				testenv.NoError(t, to.migrateTo(t.Context(), testenv.Need(newestVersion())(t)))
+				testenv.Need(to.exec(t.Context(), "CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE ''disk full''; END' LANGUAGE plpgsql"))(t)
+				testenv.Need(to.exec(t.Context(), "CREATE TRIGGER fail BEFORE INSERT ON days EXECUTE FUNCTION fail()"))(t)
+				defer func() { testenv.Need(0, to.close())(t) }()
 				if _, err := Restore(t.Context(), config, b.file); err == nil || !strings.Contains(err.Error(), "copy the table days") {
 					t.Errorf("a restore into a full database: %v", err)
 				}
-				must(to.exec(t.Context(), "DROP TRIGGER fail ON days"))(t)
+				testenv.Need(to.exec(t.Context(), "DROP TRIGGER fail ON days"))(t)
 				cancel()
 			}
 			if _, err := Restore(stopped, config, b.file); !errors.Is(err, context.Canceled) {
@@ -228,7 +228,7 @@ func TestAFailedRestoreCanBeRepeated(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(config.Dir, sqliteFile)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the failed restore left a database: %v", err)
 			}
-			must(Restore(t.Context(), config, b.file))(t)
+			testenv.Need(Restore(t.Context(), config, b.file))(t)
 			restored := openLedger(t, testenv.SQL{URL: config.URL, Dir: config.Dir})
 			if !maps.Equal(b.digests(restored), b.digests(b.Ledger)) {
 				t.Error("the repeated restore has other rows")

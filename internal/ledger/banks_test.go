@@ -19,9 +19,9 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 
 		save := func(name string, questions ...quiz.Question) {
 			t.Helper()
-			before := must(l.Banks.BankRevision(t.Context()))(t)
-			requireNoError(t, l.Banks.SaveBank(t.Context(), name, questions))
-			if after := must(l.Banks.BankRevision(t.Context()))(t); after <= before {
+			before := testenv.Need(l.Banks.BankRevision(t.Context()))(t)
+			testenv.NoError(t, l.Banks.SaveBank(t.Context(), name, questions))
+			if after := testenv.Need(l.Banks.BankRevision(t.Context()))(t); after <= before {
 				t.Errorf("revision %d, before %d", after, before)
 			}
 		}
@@ -30,11 +30,11 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 		save("one", a, changed) // the last question of an id counts
 		save("empty")
 		for name, want := range map[string][]quiz.Question{"one": {changed, b}, "two": {a}, "empty": nil} {
-			if got := must(l.Banks.LoadBank(t.Context(), name))(t); !reflect.DeepEqual(got, want) {
+			if got := testenv.Need(l.Banks.LoadBank(t.Context(), name))(t); !reflect.DeepEqual(got, want) {
 				t.Errorf("bank %s: %+v, want %+v", name, got, want)
 			}
 		}
-		if got := must(l.Banks.Banks(t.Context()))(t); !maps.Equal(got, map[string]int{"one": 2, "two": 1, "empty": 0}) {
+		if got := testenv.Need(l.Banks.Banks(t.Context()))(t); !maps.Equal(got, map[string]int{"one": 2, "two": 1, "empty": 0}) {
 			t.Errorf("banks %v", got)
 		}
 		if _, err := l.Banks.LoadBank(t.Context(), "none"); !errors.Is(err, quiz.ErrNoBank) {
@@ -54,7 +54,7 @@ func TestConcurrentSavesOfBanksDoNotDeadlock(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if n := must(processes[0].Banks.BankRevision(t.Context()))(t); n != 10 {
+		if n := testenv.Need(processes[0].Banks.BankRevision(t.Context()))(t); n != 10 {
 			t.Errorf("revision %d after 10 changes", n)
 		}
 	})

@@ -15,7 +15,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	holder, other := openLedger(t, db), openLedger(t, db)
-	must(holder.Days.StartNewDays(t.Context(), game))(t)
+	testenv.Need(holder.Days.StartNewDays(t.Context(), game))(t)
 	r := duel("m1", 1, "p1", "p2")
 	ended := make(chan error, 1)
 	var before int64
@@ -41,7 +41,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 		}
 		return nil
 	})
-	requireNoError(t, errors.Join(err, <-ended))
+	testenv.NoError(t, errors.Join(err, <-ended))
 	if at := readEntries(t, other, r).committedAt; at < before {
 		t.Errorf("entry time %d, but the lock was released after %d", at, before)
 	}

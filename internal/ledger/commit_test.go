@@ -23,7 +23,7 @@ func TestCommitAssignsPositionsAndAddsRows(t *testing.T) {
 		other := duel("m1", 3, "p1")
 		other.Game = "another.game"
 		batch := results(duel("m3", 1, "p1", "p2"), bot, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))
-		done := must(l.Results.Commit(t.Context(), batch))(t)
+		done := testenv.Need(l.Results.Commit(t.Context(), batch))(t)
 		type outcome struct {
 			counts, isNew bool
 			first, last   int64
@@ -38,7 +38,7 @@ func TestCommitAssignsPositionsAndAddsRows(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("committed %+v, want %+v", got, want)
 		}
-		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 1, 100))(t)
+		rows := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 1, 100))(t)
 		wantRow := leaderboard.Row{
 			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: readEntries(t, l, batch[0]).committedAt, HolderKind: leaderboard.Players, Holder: "p1",
 			Aggregates: leaderboard.Aggregates{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
@@ -52,7 +52,7 @@ func TestCommitAssignsPositionsAndAddsRows(t *testing.T) {
 func TestCommitWithoutResultsDoesNothing(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
-	if done := must(l.Results.Commit(t.Context(), nil))(t); len(done) != 0 {
+	if done := testenv.Need(l.Results.Commit(t.Context(), nil))(t); len(done) != 0 {
 		t.Errorf("committed %v", done)
 	}
 	if head := readHead(t, l); head != (leaderboard.Watermark{Epoch: l.Epoch()}) {
@@ -81,7 +81,7 @@ func TestInvalidResultsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if done := must(l.Results.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].IsNew {
+	if done := testenv.Need(l.Results.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].IsNew {
 		t.Error("a refused batch left a trace")
 	}
 }
@@ -209,7 +209,7 @@ type matchEntries struct{ first, last, committedAt int64 }
 
 func readEntries(t *testing.T, l *Ledger, r match.Result) (e matchEntries) {
 	t.Helper()
-	must(l.get(t.Context(), into(&e.first, &e.last, &e.committedAt), `
+	testenv.Need(l.get(t.Context(), into(&e.first, &e.last, &e.committedAt), `
 SELECT COALESCE(MIN(pos), 0), COALESCE(MAX(pos), 0), COALESCE(MAX(committed_at), 0) FROM entries
 WHERE game = $1 AND match_id = $2 AND kind = 'result'`, r.Game, r.Match))(t)
 	return e
@@ -266,7 +266,7 @@ func (o *expectedLedger) check(rt *rapid.T) {
 func (o *expectedLedger) checkGame(rt *rapid.T, game string) {
 	want, played := o.sums(game)
 	got := map[string]leaderboard.Aggregates{}
-	rows := must(o.l.Leaderboards.ReadRows(o.t.Context(), game, 0, 10_000))(o.t)
+	rows := testenv.Need(o.l.Leaderboards.ReadRows(o.t.Context(), game, 0, 10_000))(o.t)
 	for i, r := range rows {
 		if r.Pos != int64(i)+1 {
 			rt.Errorf("%s: position %d is at place %d", game, r.Pos, i+1)
@@ -283,7 +283,7 @@ func (o *expectedLedger) checkGame(rt *rapid.T, game string) {
 	}
 	for p := range 9 {
 		id := fmt.Sprint("p", p)
-		if totals := must(o.l.Players.Player(o.t.Context(), game, id))(o.t).Totals; totals != want[id] {
+		if totals := testenv.Need(o.l.Players.Player(o.t.Context(), game, id))(o.t).Totals; totals != want[id] {
 			rt.Errorf("%s: totals of %s %+v, want %+v", game, id, totals, want[id])
 		}
 		if page, _, err := o.l.History.Matches(o.t.Context(), game, id, "", 100); err != nil || len(page) != played[id] {
@@ -338,7 +338,7 @@ func TestPositionsAreInCommitOrder(t *testing.T) {
 				ended = true // one last read follows
 			default:
 			}
-			for _, r := range must(l.Leaderboards.ReadRows(t.Context(), game, pos, 1000))(t) {
+			for _, r := range testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, pos, 1000))(t) {
 				if r.Pos != pos+1 {
 					t.Fatalf("position %d was read after %d", r.Pos, pos)
 				}

@@ -14,7 +14,7 @@ import (
 
 func disqualify(t *testing.T, l *Ledger, id, player string) (count int) {
 	t.Helper()
-	return must(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
+	return testenv.Need(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
 }
 
 // Corrections have the same result for the current day, for an ended day, for a day that
@@ -29,26 +29,26 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 				l := openWithClock(t, db, time.UTC)
 				l.Days.sumPageSize = 3
 				addPlayer(t, l.Ledger, "p1")
-				must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
+				testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 				day := "1970-01-01"
 				if pages >= 0 {
 					l.setClock(t, dayMS)
-					must(l.Days.StartNewDays(t.Context(), game))(t)
+					testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 					day = "1970-01-02"
 				}
 				for range pages {
 					if d, over, err := l.Days.nextUnsummed(t.Context(), game); err != nil || over {
-						must(l.Days.sumNextPage(t.Context(), d))(t)
+						testenv.Need(l.Days.sumNextPage(t.Context(), d))(t)
 					}
 				}
-				if got := must(l.Leaderboards.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
+				if got := testenv.Need(l.Leaderboards.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
 					t.Fatalf("summed %v", got)
 				}
 				head := readHead(t, l.Ledger)
 				if done := disqualify(t, l.Ledger, "m2", "p1"); done != 1 {
 					t.Errorf("done %+v at head %+v", done, head)
 				}
-				row := must(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
+				row := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
 				want := leaderboard.Row{
 					Pos: head.Pos + 1, ID: row.ID, Kind: leaderboard.CorrectionRow, Day: day, CommittedAt: row.CommittedAt, HolderKind: leaderboard.Players, Holder: "p1",
 					Aggregates: leaderboard.Aggregates{Score: -300, TimeMS: -99_998, LimitMS: -150_000, Matches: -1, Asked: -10, Answered: -3, Correct: -2},
@@ -57,12 +57,12 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 				if row != want {
 					t.Errorf("row %+v, want %+v", row, want)
 				}
-				must(l.Days.SumDays(t.Context(), game))(t)
+				testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 				sums := readDaySums(t, l.Ledger, "1970-01-01", leaderboard.Players)
 				if len(sums) != 2 || sums[0].Aggregates.Matches != 1 || sums[0].Newest != 2 || sums[1].Aggregates.Matches != 2 || sums[1].Newest != 5 {
 					t.Errorf("sums %+v", sums)
 				}
-				if p := must(l.Players.Player(t.Context(), game, "p1"))(t); p.Totals.Matches != 1 || p.Totals.Score != 300 {
+				if p := testenv.Need(l.Players.Player(t.Context(), game, "p1"))(t); p.Totals.Matches != 1 || p.Totals.Score != 300 {
 					t.Errorf("totals %+v", p.Totals)
 				}
 			})
@@ -75,11 +75,13 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 func TestADayVersionIsNeverRepeated(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 		l.setClock(t, dayMS)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		var seen []int64
-		see := func() { seen = append(seen, must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)) }
+		see := func() {
+			seen = append(seen, testenv.Need(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t))
+		}
 		see()
 		disqualify(t, l.Ledger, "m1", "p1")
 		see()
@@ -87,7 +89,7 @@ func TestADayVersionIsNeverRepeated(t *testing.T) {
 		disqualify(t, l.Ledger, "m2", "p1")
 		see()
 		rollBackTo(t, l.Ledger, 5, "1970-01-01")
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		see()
 		slices.Sort(seen)
 		if slices.Contains(seen, 0) || len(slices.Compact(seen)) != 4 {
@@ -124,7 +126,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 		uncounted.CountsForLeaderboards, uncounted.Standings[1].Bot = false, true
 		bots := duel("m3", 3, "robot")
 		bots.Standings[0].Bot = true
-		must(l.Results.Commit(t.Context(), results(duel("m0", 0, "p1", "p2"), r, uncounted, bots, duel("m4", 4, "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m0", 0, "p1", "p2"), r, uncounted, bots, duel("m4", 4, "p1", "p2"))))(t)
 		for _, c := range []struct {
 			match, player string
 			rows          int
@@ -147,7 +149,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 		if !slices.Equal(matches, []int64{2, 2}) { // matches of p1 and p2: m0 and m4
 			t.Errorf("matches left %v", matches)
 		}
-		if got := must(l.Names.TeamNames(t.Context(), game, []string{"red"}))(t); got["red"] != "Red" {
+		if got := testenv.Need(l.Names.TeamNames(t.Context(), game, []string{"red"}))(t); got["red"] != "Red" {
 			t.Errorf("names %v", got)
 		}
 	})
@@ -156,7 +158,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 // The ledger stores the reason and the operator of each correction.
 func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		disqualify(t, l, "m1", "")
 		var n int
 		err := l.readPool.QueryRowContext(t.Context(),
@@ -179,10 +181,10 @@ func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 		}
 		const matches = 40
 		for i := range matches {
-			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("old", i), 1, ids[i%6], ids[(i+1)%6]))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("old", i), 1, ids[i%6], ids[(i+1)%6]))))(t)
 		}
 		l.setClock(t, dayMS)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		runConcurrently(8, func(n int) {
 			for i := range matches {
 				var err error
@@ -199,7 +201,7 @@ func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 				}
 			}
 		})
-		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t)
+		rows := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t)
 		if want := 2 + 2*matches + matches + 4*matches; len(rows) != want {
 			t.Errorf("%d rows, want %d", len(rows), want)
 		}
@@ -211,7 +213,7 @@ func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 			totals[r.Holder] = totals[r.Holder].Add(r.Aggregates)
 		}
 		for _, id := range ids {
-			if got := must(l.Players.Player(t.Context(), game, id))(t).Totals; got != totals[id] {
+			if got := testenv.Need(l.Players.Player(t.Context(), game, id))(t).Totals; got != totals[id] {
 				t.Errorf("totals of %s %+v, want %+v", id, got, totals[id])
 			}
 		}
@@ -225,8 +227,8 @@ func checkSums(t *testing.T, l *Ledger) {
 	var want []leaderboard.DaySum
 	head := readHead(t, l)
 	for _, kind := range leaderboard.Kinds() {
-		holders := must(l.Leaderboards.ReadHolders(t.Context(), game, kind, "", 10_000))(t)
-		want = append(want, must(l.Leaderboards.ReadSums(t.Context(), game, head.Pos, kind, holders))(t)...)
+		holders := testenv.Need(l.Leaderboards.ReadHolders(t.Context(), game, kind, "", 10_000))(t)
+		want = append(want, testenv.Need(l.Leaderboards.ReadSums(t.Context(), game, head.Pos, kind, holders))(t)...)
 	}
 	if got := readSnapshot(t, l); !slices.Equal(got, want) || len(got) == 0 {
 		t.Errorf("sums\n%+v, the rows say\n%+v", got, want)
@@ -237,7 +239,7 @@ func checkSums(t *testing.T, l *Ledger) {
 func TestDisqualifyCorrectsMorePlayersThanOneStatementHas(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		large := duel("m1", 1, names("p", maxBulkRows+1)...)
-		must(l.Results.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
 		if done := disqualify(t, l, "m1", ""); done != maxBulkRows+1 {
 			t.Errorf("done %+v", done)
 		}

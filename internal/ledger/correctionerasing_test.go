@@ -21,15 +21,15 @@ func (l *Ledger) taking(t *testing.T, id, player string) error {
 func TestCorrectionsFollowAnErasure(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, erasedSubjectID)
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), duel("m2", 2, "other", erasedSubjectID))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), duel("m2", 2, "other", erasedSubjectID))))(t)
 		disqualify(t, l, "m2", erasedSubjectID)
-		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
+		testenv.NoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		opaque := standingsOf(t, l, "m1")[0].Player
 		if err := l.taking(t, "m1", erasedSubjectID); !errors.Is(err, match.ErrNotFound) {
 			t.Errorf("of the former id: %v", err)
 		}
 		done := disqualify(t, l, "m1", "")
-		rows := must(l.Leaderboards.ReadRows(t.Context(), game, readHead(t, l).Pos-3, 10))(t)
+		rows := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, readHead(t, l).Pos-3, 10))(t)
 		if done != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != opaque || rows[2].Holder != "other" {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}
@@ -43,14 +43,14 @@ func TestErasureFollowsCorrectionsOfAWholeDay(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		addPlayer(t, l.Ledger, erasedSubjectID)
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"))))(t)
 		l.setClock(t, 2*dayMS)
-		must(l.Results.Commit(t.Context(), results(duel("m2", 2, "other", "third"))))(t)
-		must(l.Days.SumDays(t.Context(), game))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", 2, "other", "third"))))(t)
+		testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 		disqualify(t, l.Ledger, "m1", erasedSubjectID)
 		head := readHead(t, l.Ledger)
-		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
-		moves := must(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)
+		testenv.NoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
+		moves := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)
 		if len(moves) != 2 || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" {
 			t.Errorf("moves %+v", moves)
 		}
@@ -65,7 +65,7 @@ func TestCorrectionsDuringAnErasure(t *testing.T) {
 		addPlayer(t, l, erasedSubjectID)
 		ids := names("m", 12)
 		for i, id := range ids {
-			must(l.Results.Commit(t.Context(), results(duel(id, int64(i), erasedSubjectID, "other"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel(id, int64(i), erasedSubjectID, "other"))))(t)
 		}
 		runConcurrently(len(ids)+1, func(i int) {
 			if i == len(ids)/2 {
@@ -79,7 +79,7 @@ func TestCorrectionsDuringAnErasure(t *testing.T) {
 			}
 		})
 		checkSums(t, l)
-		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
+		for testenv.Need(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 		}
 		if found := rowsWith(t, l, erasedSubjectID); len(found) > 0 {
 			t.Errorf("rows %q", found)
@@ -93,8 +93,8 @@ func TestCorrectionsDuringAnErasure(t *testing.T) {
 // A match that counts must have entries. If it has none, Disqualify returns an error.
 func TestDisqualifyFailsIfACountingMatchHasNoEntries(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
-		must(l.exec(t.Context(), `DELETE FROM entries WHERE match_id = 'm1'`))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		testenv.Need(l.exec(t.Context(), `DELETE FROM entries WHERE match_id = 'm1'`))(t)
 		for _, player := range []string{"p1", ""} {
 			if err := l.taking(t, "m1", player); err == nil {
 				t.Errorf("of %q: no error", player)

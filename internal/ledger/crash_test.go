@@ -25,7 +25,7 @@ func TestCommitUntilKilled(t *testing.T) {
 	l := openConfig(t, Config{Dir: dir})
 	for i := 0; ; i++ {
 		id := fmt.Sprint("m", i)
-		must(l.Results.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
 		fmt.Println("committed", id)
 	}
 }
@@ -38,10 +38,10 @@ func TestAKilledProcessLosesNoCommittedResult(t *testing.T) {
 	found := killAfterLines(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
 	l := openConfig(t, Config{Dir: dir})
 	for _, id := range found {
-		must(l.History.Match(t.Context(), game, id))(t)
+		testenv.Need(l.History.Match(t.Context(), game, id))(t)
 	}
 	checkComplete(t, l, len(found))
-	if done := must(l.Results.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].IsNew || !done[1].IsNew {
+	if done := testenv.Need(l.Results.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].IsNew || !done[1].IsNew {
 		t.Errorf("after the crash: %+v", done)
 	}
 }
@@ -54,8 +54,8 @@ func killAfterLines(t *testing.T, test, variable string, n int) (found []string)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$")
 	cmd.Env = append(os.Environ(), variable)
-	out := must(cmd.StdoutPipe())(t)
-	requireNoError(t, cmd.Start())
+	out := testenv.Need(cmd.StdoutPipe())(t)
+	testenv.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if id, ok := strings.CutPrefix(lines.Text(), "committed "); ok {
@@ -75,7 +75,7 @@ func killAfterLines(t *testing.T, test, variable string, n int) (found []string)
 // and the first entry starts the first day.
 func checkComplete(t *testing.T, l *Ledger, atLeast int) {
 	t.Helper()
-	rows := must(l.Leaderboards.ReadRows(t.Context(), game, 0, 100_000))(t)
+	rows := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 0, 100_000))(t)
 	if len(rows)%2 != 1 || len(rows) < 1+2*atLeast || rows[0].Kind != leaderboard.DayStartRow {
 		t.Fatalf("%d rows for at least %d matches", len(rows), atLeast)
 	}
@@ -97,7 +97,7 @@ func TestAKilledDatabaseServerLosesNoCommittedResult(t *testing.T) {
 	l := openConfig(t, Config{URL: server.URL})
 	const before = 10
 	for i := range before {
-		must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
 	}
 	server.Kill()
 	found, err := before, error(nil)

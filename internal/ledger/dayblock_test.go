@@ -27,7 +27,7 @@ func openWithTwoClocks(t *testing.T, db testenv.SQL) (l clockLedger, cluster *at
 			t.Fatal(err)
 		}
 	}
-	must(l.Days.StartNewDays(t.Context(), game))(t)
+	testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 	return l, cluster
 }
 
@@ -45,10 +45,10 @@ func TestAWrongDatabaseClockStartsNoDay(t *testing.T) {
 		for _, ahead := range []int64{365 * dayMS, 3 * dayMS, dayMS, 500 * 365 * dayMS, dayMS/2 + 2*3600*1000} {
 			l, cluster := openWithTwoClocks(t, newDatabase(t, db))
 			l.setClock(t, 12*3600*1000+ahead)
-			if turned := must(l.Days.StartNewDays(t.Context(), game))(t); turned {
+			if turned := testenv.Need(l.Days.StartNewDays(t.Context(), game))(t); turned {
 				t.Errorf("%d ms ahead: a day started", ahead)
 			}
-			must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
 			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 1 {
 				t.Errorf("%d ms ahead: blocked days %v", ahead, held)
 			}
@@ -56,7 +56,7 @@ func TestAWrongDatabaseClockStartsNoDay(t *testing.T) {
 
 			l.setClock(t, 36*3600*1000)
 			cluster.Store(36 * 3600 * 1000)
-			must(l.Results.Commit(t.Context(), results(duel("m2", 2, "p1"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", 2, "p1"))))(t)
 			l.wantDays(t, "turn 1970-01-01", "1970-01-01", "turn 1970-01-02", "1970-01-02")
 			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 0 {
 				t.Errorf("%d ms ahead: blocked days %v at the end", ahead, held)
@@ -72,15 +72,15 @@ func TestACorrectedClockUnblocksTheDay(t *testing.T) {
 		l, _ := openWithTwoClocks(t, db)
 		for id, quiet := range map[string]bool{"m1": true, "m2": false} {
 			l.setClock(t, 12*3600*1000+365*dayMS)
-			must(l.Days.StartNewDays(t.Context(), game))(t)
+			testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 1 {
 				t.Errorf("quiet %v: blocked days %v while the clock is wrong", quiet, held)
 			}
 			l.setClock(t, 13*3600*1000)
 			if quiet {
-				must(l.Days.StartNewDays(t.Context(), game))(t)
+				testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 			} else {
-				must(l.Results.Commit(t.Context(), results(duel(id, 1, "p1"))))(t)
+				testenv.Need(l.Results.Commit(t.Context(), results(duel(id, 1, "p1"))))(t)
 			}
 			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 0 {
 				t.Errorf("quiet %v: blocked days %v", quiet, held)
@@ -95,7 +95,7 @@ func TestSmallClockDifferencesStartTheDay(t *testing.T) {
 	l, cluster := openWithTwoClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.setClock(t, dayMS)
 	cluster.Store(dayMS - 50*60*1000)
-	if !must(l.Days.StartNewDays(t.Context(), game))(t) {
+	if !testenv.Need(l.Days.StartNewDays(t.Context(), game))(t) {
 		t.Error("50 minutes apart: the day is blocked")
 	}
 }
@@ -106,11 +106,11 @@ func TestAServerThatWasOffForAWeekStartsItsDays(t *testing.T) {
 	l, cluster := openWithTwoClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.setClock(t, 7*dayMS)
 	cluster.Store(7 * dayMS)
-	if must(l.Days.StartNewDays(t.Context(), game))(t) {
+	if testenv.Need(l.Days.StartNewDays(t.Context(), game))(t) {
 		t.Error("a running process accepts a jump of both clocks")
 	}
 	l.entries.dayClocks = newDayClocks(Config{ClusterTime: cluster.Load, Registry: prometheus.NewRegistry()}, 0) // as a new start
-	if !must(l.Days.StartNewDays(t.Context(), game))(t) || len(l.listDays(t)) != 8 {
+	if !testenv.Need(l.Days.StartNewDays(t.Context(), game))(t) || len(l.listDays(t)) != 8 {
 		t.Errorf("days %q", l.listDays(t))
 	}
 }
@@ -121,10 +121,10 @@ func TestAConfirmedDayStarts(t *testing.T) {
 		l, _ := openWithTwoClocks(t, db)
 		l.setClock(t, 5*dayMS)
 		for _, day := range []string{"1970-01-02", "1970-01-03"} {
-			requireNoError(t, l.Days.ConfirmDay(t.Context(), game, day))
+			testenv.NoError(t, l.Days.ConfirmDay(t.Context(), game, day))
 		}
-		must(l.Days.StartNewDays(t.Context(), game))(t)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		l.wantDays(t, "turn 1970-01-01", "turn 1970-01-02", "turn 1970-01-03")
 	})
 }

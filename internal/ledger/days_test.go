@@ -42,7 +42,7 @@ func (c clockLedger) setClock(t *testing.T, ms int64) {
 func (c clockLedger) listDays(t *testing.T) []string {
 	t.Helper()
 	var days []string
-	for _, r := range must(c.Leaderboards.ReadRows(t.Context(), game, 0, 1000))(t) {
+	for _, r := range testenv.Need(c.Leaderboards.ReadRows(t.Context(), game, 0, 1000))(t) {
 		if r.Kind == leaderboard.DayStartRow {
 			r.Day = "turn " + r.Day
 		}
@@ -79,13 +79,13 @@ func TestDaysStartAtMidnightOfTheTimeZone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			zone := must(time.LoadLocation(c.zone))(t)
+			zone := testenv.Need(time.LoadLocation(c.zone))(t)
 			testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 				t.Parallel()
 				l := openWithClock(t, db, zone)
 				for i, at := range c.commits {
-					l.setClock(t, must(time.Parse(time.RFC3339Nano, at))(t).UnixMilli())
-					must(l.Results.Commit(t.Context(), results(duel("m"+at, int64(i), "p1"))))(t)
+					l.setClock(t, testenv.Need(time.Parse(time.RFC3339Nano, at))(t).UnixMilli())
+					testenv.Need(l.Results.Commit(t.Context(), results(duel("m"+at, int64(i), "p1"))))(t)
 				}
 				if got := l.listDays(t); !slices.Equal(got, c.want) {
 					t.Errorf("days %q, want %q", got, c.want)
@@ -104,7 +104,7 @@ func TestAGameWithoutResultsStartsDays(t *testing.T) {
 			want bool
 		}{{0, true}, {0, false}, {day - 1, false}, {day, true}, {day - 1, false}, {3 * day, true}} {
 			l.setClock(t, step.now)
-			if turned := must(l.Days.StartNewDays(t.Context(), game))(t); turned != step.want {
+			if turned := testenv.Need(l.Days.StartNewDays(t.Context(), game))(t); turned != step.want {
 				t.Errorf("at %d: started days: %v", step.now, turned)
 			}
 		}
@@ -112,7 +112,7 @@ func TestAGameWithoutResultsStartsDays(t *testing.T) {
 		if got := l.listDays(t); !slices.Equal(got, want) {
 			t.Errorf("days %q, want %q", got, want)
 		}
-		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 3, 10))(t)
+		rows := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 3, 10))(t)
 		head := readHead(t, l.Ledger)
 		if want := (leaderboard.Watermark{Epoch: l.Epoch(), Pos: 4, RowID: rows[0].ID, Day: "1970-01-04"}); head != want {
 			t.Errorf("head %+v, want %+v", head, want)
@@ -137,7 +137,7 @@ func TestConcurrentNodesStartADayOnce(t *testing.T) {
 func TestAClockAHundredYearsAheadIsRefused(t *testing.T) {
 	t.Parallel()
 	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
-	must(l.Days.StartNewDays(t.Context(), game))(t)
+	testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 	l.setClock(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	if _, err := l.Days.StartNewDays(t.Context(), game); err == nil {
 		t.Fatal("five centuries of days were started")
@@ -152,7 +152,7 @@ func TestTheDatabaseClockIsEpochMilliseconds(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		before := time.Now().UnixMilli()
 		r := duel("m1", 1, "p1")
-		must(l.Results.Commit(t.Context(), results(r)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(r)))(t)
 		if at := readEntries(t, l, r).committedAt; at < before-2 || at > time.Now().UnixMilli()+2 {
 			t.Errorf("committed at %d, the clock here said %d before", at, before)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
+	"laststand/internal/testenv"
 )
 
 // playerOfDevice returns the player of a device, "" for an unknown device.
@@ -14,7 +15,7 @@ func playerOfDevice(t *testing.T, l *Ledger, device string) string {
 	if errors.Is(err, identity.ErrNotFound) {
 		return ""
 	}
-	return must(p, err)(t).ID
+	return testenv.Need(p, err)(t).ID
 }
 
 // A revocation of a guest or of its account detaches the guest's device.
@@ -23,9 +24,9 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
-		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p2", "account"))
+		testenv.NoError(t, l.Accounts.LinkAccount(t.Context(), game, "p2", "account"))
 		for _, id := range []string{"p1", "account", "nobody"} {
-			must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
+			testenv.Need(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
 		}
 		for device, want := range map[string]string{"device p1": "", "device p2": "", "device p3": "p3"} {
 			if got := playerOfDevice(t, l, device); got != want {
@@ -35,7 +36,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 		if id := playerOrError(t, l, "account"); id != "p2" {
 			t.Errorf("the account is linked to %s", id)
 		}
-		must(l.Revocations.SetRevocation(t.Context(), ban("p3")))(t)
+		testenv.Need(l.Revocations.SetRevocation(t.Context(), ban("p3")))(t)
 		if playerOfDevice(t, l, "device p3") != "p3" {
 			t.Error("a ban has detached the device")
 		}
@@ -78,8 +79,8 @@ func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
 			addGuest(t, l, id)
 		}
 		addPlayer(t, l, "operators")
-		requireNoError(t, errors.Join(l.Accounts.LinkAccount(t.Context(), game, "p2", "account"), l.Accounts.Erase(t.Context(), game, "gone")))
-		must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
+		testenv.NoError(t, errors.Join(l.Accounts.LinkAccount(t.Context(), game, "p2", "account"), l.Accounts.Erase(t.Context(), game, "gone")))
+		testenv.Need(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
 		for _, step := range []struct {
 			id, player string
 			want       error
@@ -107,11 +108,11 @@ func TestAnAccountIsUnlinked(t *testing.T) {
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
 		for _, by := range []string{"p1", "account"} {
-			requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
+			testenv.NoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
 			if account, err := l.Accounts.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
 				t.Errorf("by %s: %q, %v", by, account, err)
 			}
-			revocations := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
+			revocations := testenv.Need(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
 			if len(revocations) != 1 || revocations[0].ID != "account" || revocations[0].EndsAt != revocations[0].ChangedAt+60_000 {
 				t.Errorf("unlinked: revocations %+v", revocations)
 			}
@@ -125,8 +126,8 @@ func TestAnAccountIsUnlinked(t *testing.T) {
 			}
 		}
 		addPlayer(t, l, "account") // it has come meanwhile
-		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
-		if revocations := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
+		testenv.NoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
+		if revocations := testenv.Need(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
 			t.Errorf("linked again: revocations %+v", revocations)
 		}
 		if playerOrError(t, l, "operators") != "operators" {

@@ -26,7 +26,7 @@ func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 			webhook.State{Game: "f", Name: "b", Disabled: "never", Since: 2000}, webhook.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000},
 			webhook.State{Game: "g", Name: "b", Disabled: "it is gone", Since: 1000})
 		for range 2 {
-			requireNoError(t, l.Endpoints.EnableEndpoint(t.Context(), "g", "b"))
+			testenv.NoError(t, l.Endpoints.EnableEndpoint(t.Context(), "g", "b"))
 		}
 		l.setClock(t, 3000)
 		l.disable(t, "f", "a", "again")
@@ -38,12 +38,12 @@ func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 
 func (c clockLedger) disable(t *testing.T, game, name, cause string) {
 	t.Helper()
-	requireNoError(t, c.Endpoints.DisableEndpoint(t.Context(), game, name, cause))
+	testenv.NoError(t, c.Endpoints.DisableEndpoint(t.Context(), game, name, cause))
 }
 
 func (c clockLedger) checkStates(t *testing.T, want ...webhook.State) {
 	t.Helper()
-	if got := must(c.Endpoints.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
+	if got := testenv.Need(c.Endpoints.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
 		t.Errorf("states %+v, want %+v", got, want)
 	}
 }
@@ -65,7 +65,7 @@ func TestCountTasksCountsTasksThatHaveNotEnded(t *testing.T) {
 			ids[task.Topic+task.Key] = task.ID
 		}
 		change := func(key string, f func(*taskqueue.Task) error) {
-			must(q.Tasks.ChangeTask(t.Context(), ids["work/a"+key], f))(t)
+			testenv.Need(q.Tasks.ChangeTask(t.Context(), ids["work/a"+key], f))(t)
 		}
 		change("0", (*taskqueue.Task).Discard)
 		die := func(task *taskqueue.Task) error { return task.Fail(q.now, errors.New("why")) }

@@ -65,9 +65,9 @@ func rowsWith(t *testing.T, l *Ledger, text string) (found []string) {
 // filesWith returns the files of the embedded database that contain a text.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
-	paths := must(filepath.Glob(filepath.Join(dir, "*")))(t)
+	paths := testenv.Need(filepath.Glob(filepath.Join(dir, "*")))(t)
 	for _, path := range paths {
-		if raw := must(os.ReadFile(path))(t); strings.Contains(string(raw), text) {
+		if raw := testenv.Need(os.ReadFile(path))(t); strings.Contains(string(raw), text) {
 			found = append(found, path)
 		}
 	}
@@ -88,7 +88,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			all := results(duel(fmt.Sprint("d", day), day, erasedSubjectID, "other"))
 			buzzer := duel(fmt.Sprint("b", day), day, "other", erasedSubjectID)
 			buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID, Nickname: "Nick " + erasedSubjectID}, {Question: 1, Player: "other"}}
-			must(l.Results.Commit(t.Context(), append(all, buzzer)))(t)
+			testenv.Need(l.Results.Commit(t.Context(), append(all, buzzer)))(t)
 		}
 		many := names("many", 500)
 		for some := range slices.Chunk(many, 100) {
@@ -96,31 +96,31 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			for _, id := range some {
 				batch = append(batch, duel(id, 99, erasedSubjectID, "third"))
 			}
-			must(l.Results.Commit(t.Context(), batch))(t)
+			testenv.Need(l.Results.Commit(t.Context(), batch))(t)
 		}
 		disqualify(t, l.Ledger, "d3", erasedSubjectID)
-		must(l.Days.SumDays(t.Context(), game))(t)
-		total := must(l.Players.Player(t.Context(), game, erasedSubjectID))(t).Totals
-		version := must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)
-		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
-		if must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
+		testenv.Need(l.Days.SumDays(t.Context(), game))(t)
+		total := testenv.Need(l.Players.Player(t.Context(), game, erasedSubjectID))(t).Totals
+		version := testenv.Need(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)
+		testenv.NoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
+		if testenv.Need(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
 			t.Error("the erasure did not change the version of a day")
 		}
-		if r := must(l.Arenas.Arena(t.Context(), game, "m_first"))(t); r.Host != "" || r.Name != "" {
+		if r := testenv.Need(l.Arenas.Arena(t.Context(), game, "m_first"))(t); r.Host != "" || r.Name != "" {
 			t.Errorf("the erasure left %+v", r)
 		}
 		addArena(t, l.Ledger, "m_late", erasedSubjectID)
-		must(l.Results.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
 		opaque := standingsOf(t, l.Ledger, "late")[0].Player
 		checkMoving := func(upTo int64, want ...string) {
 			t.Helper()
-			if moving := must(l.Leaderboards.ReadMovingPlayers(t.Context(), game, upTo))(t); !slices.Equal(moving, want) {
+			if moving := testenv.Need(l.Leaderboards.ReadMovingPlayers(t.Context(), game, upTo))(t); !slices.Equal(moving, want) {
 				t.Errorf("up to %d the moving players are %q, want %q", upTo, moving, want)
 			}
 		}
 		checkSums(t, l.Ledger)
 		var moves []leaderboard.Row
-		for _, r := range must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
+		for _, r := range testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
 			if r.Kind == leaderboard.MoveRow {
 				moves = append(moves, r)
 			}
@@ -135,16 +135,16 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		if got := totalOf(t, l.Ledger, opaque); got != sum {
 			t.Errorf("sums %+v, want %+v", got, sum)
 		}
-		if must(l.Accounts.ForgetErased(t.Context(), ErasureRetention))(t) {
+		if testenv.Need(l.Accounts.ForgetErased(t.Context(), ErasureRetention))(t) {
 			t.Error("ForgetErased deleted a new erasure")
 		}
-		if !must(l.Accounts.ForgetErased(t.Context(), 0))(t) || must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
+		if !testenv.Need(l.Accounts.ForgetErased(t.Context(), 0))(t) || testenv.Need(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 			t.Error("ForgetErased did not delete the erasure exactly once")
 		}
-		if revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.Revocations.ErasedID(game, erasedSubjectID) {
+		if revocations := testenv.Need(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.Revocations.ErasedID(game, erasedSubjectID) {
 			t.Errorf("revocations %+v", revocations)
 		}
-		must(l.Results.Commit(t.Context(), results(duel("latest", 102, erasedSubjectID, "other"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("latest", 102, erasedSubjectID, "other"))))(t)
 		if all := standingsOf(t, l.Ledger, "latest"); all[0].Player != opaque || all[0].Nickname != "" {
 			t.Errorf("standings %+v", all)
 		}
@@ -158,7 +158,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 				t.Errorf("files %q, %v", found, err)
 			}
 		}
-		m := must(l.History.Match(t.Context(), game, "b7"))(t)
+		m := testenv.Need(l.History.Match(t.Context(), game, "b7"))(t)
 		if m.Firsts[0].Player != opaque || m.Firsts[1].Player != "other" || m.Firsts[1].Nickname != "Nick other" {
 			t.Errorf("firsts %+v", m.Firsts)
 		}
@@ -211,7 +211,7 @@ func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 				}
 			}
 		})
-		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
+		for testenv.Need(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 		}
 		checkSums(t, l)
 		if got := totalMatches(t, l); got != 160 {
@@ -222,7 +222,7 @@ func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 				t.Errorf("%d rows with %s, the first %s", len(found), id, found[0])
 			}
 		}
-		if len(must(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
+		if len(testenv.Need(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
 			t.Error("an erased player has several ids")
 		}
 	})

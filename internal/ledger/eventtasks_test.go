@@ -53,7 +53,7 @@ func listTasks(t *testing.T, l *Ledger) (all []string) {
 		tasks, cursor = append(tasks, page...), next
 	}
 	for _, task := range sortTasks(tasks) {
-		payload := must(l.Tasks.Task(t.Context(), task.ID))(t).Payload
+		payload := testenv.Need(l.Tasks.Task(t.Context(), task.ID))(t).Payload
 		all = append(all, fmt.Sprintf("%s %s %s", strings.ReplaceAll(task.Topic, game, "G"), task.Key, payload))
 	}
 	return all
@@ -76,11 +76,11 @@ func TestNewResultsMakeTasks(t *testing.T) {
 		uncounted, other := duel("m2", 2, "p1", "p3"), duel("m1", 3, "p1")
 		uncounted.CountsForLeaderboards, other.Game = false, "another.game"
 		for range 2 {
-			must(l.Results.Commit(t.Context(), results(
+			testenv.Need(l.Results.Commit(t.Context(), results(
 				duel("m3", 1, "p1", "p2"), uncounted, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))))(t)
 			l.setClock(t, 8)
 		}
-		must(l.Results.Commit(t.Context(), results(duel("m3", 1, "p1", "p2"), duel("m4", 1, "p4"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m3", 1, "p1", "p2"), duel("m4", 1, "p4"))))(t)
 		wantTasks(t, l.Ledger,
 			"webhook/another.game/a m1 [7,true]", "webhook/another.game/b m1 [7,true]",
 			"webhook/G/a m3 [7,true]", "webhook/G/a m2 [7,false]", "webhook/G/a m0 [7,false]", "webhook/G/a m4 [8,true]",
@@ -112,29 +112,29 @@ func TestEndedDaysMakeTasks(t *testing.T) {
 		const day = 24 * 3600 * 1000
 		l := openWithClock(t, db, time.UTC)
 		l.entries.events = endpoints{"a"}
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		wantTasks(t, l.Ledger)
 		l.setClock(t, day)
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
-		must(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
 		want := []string{"seal/G 1970-01-01 [86400000]", "webhook/G/a m1 [86400000,true]", "webhook/G/a m2 [86400000,true]"}
 		wantTasks(t, l.Ledger, want...)
 		l.setClock(t, 4*day)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		l.setClock(t, 3*day)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		want = slices.Insert(want, 1, "seal/G 1970-01-02 [345600000]", "seal/G 1970-01-03 [345600000]", "seal/G 1970-01-04 [345600000]")
 		wantTasks(t, l.Ledger, want...)
 		l.setClock(t, 5*day)
 		for _, match := range []string{"m1", "m1", "m2"} { // the second call has nothing to correct
-			must(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: match, Reason: "bots", By: "op"}))(t)
+			testenv.Need(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: match, Reason: "bots", By: "op"}))(t)
 		}
 		want = slices.Insert(want, 4, "seal/G 1970-01-05 [432000000]")
 		wantTasks(t, l.Ledger, want...)
 		l.setClock(t, 6*day)
-		must(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: "m1", Reason: "bots", By: "op"}))(t)
+		testenv.Need(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: "m1", Reason: "bots", By: "op"}))(t)
 		wantTasks(t, l.Ledger, want...) // it has written nothing, also no start of a day
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		wantTasks(t, l.Ledger, slices.Insert(want, 5, "seal/G 1970-01-06 [518400000]")...)
 	})
 }
@@ -148,7 +148,7 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 		r := duel("m1", 1, "p1", "p2")
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "t1", Name: "Team", Score: 1}}
 		r.Standings[0].Team = "t1"
-		rename := func(from, to string) { must(l.exec(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to))(t) }
+		rename := func(from, to string) { testenv.Need(l.exec(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to))(t) }
 		for _, table := range []string{"matches", "ledger_heads", "entries", "days", "teams", "seats", "players", "queues", "tasks"} {
 			rename(table, "away")
 			if _, err := l.Results.Commit(t.Context(), results(r)); err == nil {
@@ -166,7 +166,7 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 		if rung > 0 {
 			t.Errorf("notified %d times for a rolled back transaction", rung)
 		}
-		if done := must(l.Results.Commit(t.Context(), results(r)))(t); !done[0].IsNew || readEntries(t, l, r).first != 2 || len(listTasks(t, l)) != 1 || rung != 1 {
+		if done := testenv.Need(l.Results.Commit(t.Context(), results(r)))(t); !done[0].IsNew || readEntries(t, l, r).first != 2 || len(listTasks(t, l)) != 1 || rung != 1 {
 			t.Errorf("afterwards %+v, notified %d times", done, rung)
 		}
 	})
@@ -194,8 +194,8 @@ func TestATopicIsNotifiedAfterTheTaskExists(t *testing.T) {
 			rung = append(rung, fmt.Sprintln(topic, len(tasks), err))
 		}
 		l = openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a", "b"}, NotifyTopic: wake})
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
-		must(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
 		want := []string{"webhook/" + game + "/a 1 <nil>\n", "webhook/" + game + "/b 1 <nil>\n"}
 		if !slices.Equal(rung, want) {
 			t.Errorf("notified topics %q, want %q", rung, want)
@@ -209,7 +209,7 @@ func TestAnInvalidEventTaskIsDroppedAndCounted(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: badTaskEvents{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
 		for _, id := range []string{"m1", "m2"} {
-			if done := must(l.Results.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].IsNew {
+			if done := testenv.Need(l.Results.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].IsNew {
 				t.Error("the result is missing")
 			}
 		}
@@ -259,7 +259,7 @@ func TestNotifyUntilKilled(t *testing.T) {
 	l := openConfig(t, Config{Dir: dir, Events: endpoints{"a", "b"}})
 	for i := 0; ; i++ {
 		id := fmt.Sprint("m", i)
-		must(l.Results.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
 		fmt.Println("committed", id)
 	}
 }
@@ -271,7 +271,7 @@ func TestAKilledProcessReportsEachEvent(t *testing.T) {
 	dir := t.TempDir()
 	killAfterLines(t, "TestNotifyUntilKilled", eventTestDir+"="+dir, 30)
 	l := openConfig(t, Config{Dir: dir})
-	rows := must(l.Leaderboards.ReadRows(t.Context(), game, 0, 100_000))(t)
+	rows := testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 0, 100_000))(t)
 	keys := listTasks(t, l)
 	if matches := len(rows) / 2; matches < 30 || len(keys) != 2*matches {
 		t.Errorf("%d matches, %d tasks", matches, len(keys))

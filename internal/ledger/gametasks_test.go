@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // The claims of some topics cannot renew, complete or fail the tasks of others, nor learn
@@ -34,21 +35,21 @@ func TestClaimsOfTopicsReachNoOtherTasks(t *testing.T) {
 			},
 		}
 		for name, call := range calls {
-			if lost := must(call(foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) || len(foreign) != 2 {
+			if lost := testenv.Need(call(foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) || len(foreign) != 2 {
 				t.Errorf("%s of %v: %v are lost", name, taskKeys(foreign), lost)
 			}
 		}
 		for _, task := range foreign {
-			if after := must(q.Tasks.Task(t.Context(), task.ID))(t); !reflect.DeepEqual(after, task) {
+			if after := testenv.Need(q.Tasks.Task(t.Context(), task.ID))(t); !reflect.DeepEqual(after, task) {
 				t.Errorf("a task of others changed from %+v to %+v", task, after)
 			}
 		}
-		must(q.Claims.Complete(t.Context(), taskLeases(foreign)))(t)
-		if lost := must(calls["complete"](foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) {
+		testenv.Need(q.Claims.Complete(t.Context(), taskLeases(foreign)))(t)
+		if lost := testenv.Need(calls["complete"](foreign...))(t); !slices.Equal(lost, taskLeases(foreign)) {
 			t.Errorf("completed tasks of others: %v are lost", lost)
 		}
 		for name, task := range map[string]taskqueue.Task{"renew": tasks["mine"], "complete": tasks["mine"], "fail": tasks["second"]} {
-			if lost := must(calls[name](task))(t); len(lost) > 0 && name != "renew" {
+			if lost := testenv.Need(calls[name](task))(t); len(lost) > 0 && name != "renew" {
 				t.Errorf("%s: the own lease of %s is lost", name, task.Key)
 			}
 		}

@@ -16,7 +16,7 @@ func TestAHistoryEntryDescribesTheMatch(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		r := duel("m1", 99, "p1", "p2")
 		r.CountsForLeaderboards = false // the history also has matches that do not count
-		must(l.Results.Commit(t.Context(), results(r)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(r)))(t)
 		page, next, err := l.History.Matches(t.Context(), game, "p2", "", 10)
 		want := []match.HistoryEntry{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
 		if err != nil || next != "" || !slices.Equal(page, want) {
@@ -42,7 +42,7 @@ func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 			for i, at := range ats {
 				old = append(old, duel(ids[i], at, "p1", "p2"))
 			}
-			must(l.Results.Commit(t.Context(), old))(t)
+			testenv.Need(l.Results.Commit(t.Context(), old))(t)
 			slices.SortFunc(old, func(a, b match.Result) int {
 				return cmp.Or(cmp.Compare(b.OverAt, a.OverAt), cmp.Compare(b.Match, a.Match))
 			})
@@ -58,7 +58,7 @@ func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 					got = append(got, p.Match)
 				}
 				cursor = next
-				must(l.Results.Commit(t.Context(), results(duel(names("new", n+1)[n], 10, "p1"))))(t)
+				testenv.Need(l.Results.Commit(t.Context(), results(duel(names("new", n+1)[n], 10, "p1"))))(t)
 			}
 			for i, r := range old {
 				if len(got) != len(old) || got[i] != r.Match {

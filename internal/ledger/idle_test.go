@@ -28,15 +28,15 @@ func newStatementCounter(t *testing.T) (*statementCounter, testenv.SQL) {
 	t.Helper()
 	server := testenv.Postgres(t)
 	once := func(text string) {
-		conn := must(pgx.Connect(t.Context(), server.URL))(t)
+		conn := testenv.Need(pgx.Connect(t.Context(), server.URL))(t)
 		defer conn.Close(t.Context())
-		must(conn.Exec(t.Context(), text))(t)
+		testenv.Need(conn.Exec(t.Context(), text))(t)
 	}
 	once("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
 	server.Restart()
 	once("CREATE EXTENSION pg_stat_statements")
 	once("CREATE DATABASE idle")
-	s := &statementCounter{t: t, admin: must(pgx.Connect(t.Context(), server.URL))(t), name: "idle"}
+	s := &statementCounter{t: t, admin: testenv.Need(pgx.Connect(t.Context(), server.URL))(t), name: "idle"}
 	t.Cleanup(func() { _ = s.admin.Close(context.Background()) })
 	return s, testenv.SQL{URL: fmt.Sprintf("postgres://postgres@%s/idle?sslmode=disable", server.Addr)}
 }
@@ -93,7 +93,9 @@ func TestAnIdleQueueRunsFewStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, func() bool { return must(nodes[1].Tasks.Task(t.Context(), in[0].ID))(t).State == taskqueue.StateDone })
+	waitUntil(t, func() bool {
+		return testenv.Need(nodes[1].Tasks.Task(t.Context(), in[0].ID))(t).State == taskqueue.StateDone
+	})
 }
 
 // idleNode is a node with all components of the task queue.

@@ -46,7 +46,7 @@ func openLedger(t testing.TB, db testenv.SQL) *Ledger {
 func openConfig(t testing.TB, c Config) *Ledger {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
-	l := must(Open(t.Context(), c))(t)
+	l := testenv.Need(Open(t.Context(), c))(t)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -69,14 +69,6 @@ func duel(id string, overAt int64, players ...string) match.Result {
 		})
 	}
 	return r
-}
-
-func must[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		requireNoError(t, err)
-		return v
-	}
 }
 
 func addPlayer(t testing.TB, l *Ledger, id string) {
@@ -108,7 +100,7 @@ func names(prefix string, n int) []string {
 func readHead(t testing.TB, l *Ledger) leaderboard.Watermark {
 	t.Helper()
 	var mark leaderboard.Watermark
-	must(0, l.inSnapshot(t.Context(), func(tx *transaction) error {
+	testenv.Need(0, l.inSnapshot(t.Context(), func(tx *transaction) error {
 		mark, _ = readHeadMark(t.Context(), tx, game)
 		return nil
 	}))(t)
@@ -124,13 +116,5 @@ func waitUntil(t *testing.T, is func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("the condition did not become true")
 		}
-	}
-}
-
-// requireNoError ends the test if there is an error.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

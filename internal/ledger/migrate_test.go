@@ -20,7 +20,7 @@ import (
 func TestTablesOfAnUnreleasedProgramAreRefused(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
-		must(l.exec(t.Context(), "UPDATE migrations SET version_id = 100 WHERE version_id > 0"))(t)
+		testenv.Need(l.exec(t.Context(), "UPDATE migrations SET version_id = 100 WHERE version_id > 0"))(t)
 		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "unreleased", "version 100", "--database", "--data")
 	})
 }
@@ -37,12 +37,12 @@ func TestAMigrationRunsAgainAfterADeadlock(t *testing.T) {
 			_, err := tx.ExecContext(ctx, "CREATE TABLE rehearsals (id BIGINT PRIMARY KEY)")
 			return err
 		}}, nil)
-		provider := must(goose.NewProvider(l.name, l.writePool, nil, goose.WithTableName("rehearsal_migrations"),
+		provider := testenv.Need(goose.NewProvider(l.name, l.writePool, nil, goose.WithTableName("rehearsal_migrations"),
 			goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(migration)))(t)
 		if err := l.runMigrations(t.Context(), provider); err != nil || runs != 2 {
 			t.Errorf("%d runs, %v", runs, err)
 		}
-		must(l.exec(t.Context(), "INSERT INTO rehearsals (id) VALUES (1)"))(t)
+		testenv.Need(l.exec(t.Context(), "INSERT INTO rehearsals (id) VALUES (1)"))(t)
 	})
 }
 
@@ -55,19 +55,19 @@ func TestHoldersAreOrderedByBytesInAnyLocale(t *testing.T) {
 		}
 		admin := openLedger(t, db)
 		const name = "test_english"
-		must(admin.exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"))(t)
-		t.Cleanup(func() { must(admin.exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"))(t) })
-		u := must(url.Parse(db.URL))(t)
+		testenv.Need(admin.exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"))(t)
+		t.Cleanup(func() { testenv.Need(admin.exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"))(t) })
+		u := testenv.Need(url.Parse(db.URL))(t)
 		u.Path = "/" + name
 		l := openWithClock(t, testenv.SQL{URL: u.String()}, time.UTC)
 		ids := []string{"b", "B", "a-b", "a", "A_", "a_", "aB"}
 		for day := range int64(3) {
 			l.setClock(t, day*dayMS)
-			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", day), 1, ids...))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", day), 1, ids...))))(t)
 		}
-		must(l.Days.SumDays(t.Context(), game))(t)
+		testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 		slices.Sort(ids)
-		if got := must(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
+		if got := testenv.Need(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
 			t.Errorf("holders %q, want %q", got, ids)
 		}
 		var got []string

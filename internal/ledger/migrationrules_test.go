@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"laststand/internal/testenv"
 )
 
 // A migration of the next release changes nothing that programs of this release need. It may
@@ -21,7 +23,7 @@ func TestMigrationsKeepFormerProgramsWorking(t *testing.T) {
 		t.Fatalf("%d migrations, %v", len(files), err)
 	}
 	for _, file := range files[1:] { // no program is older than the first
-		text := must(migrationFiles.ReadFile("migrations/" + file.Name()))(t)
+		text := testenv.Need(migrationFiles.ReadFile("migrations/" + file.Name()))(t)
 		version, err := strconv.ParseInt(file.Name()[:5], 10, 64)
 		if err != nil {
 			t.Fatalf("%s: a name begins with five digits: %v", file.Name(), err)

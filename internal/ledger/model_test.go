@@ -204,7 +204,7 @@ func (h *ledgerHistory) runStep(rt *rapid.T) {
 				batch, want = append(batch, r), append(want, h.m.commit(r))
 			}
 		}
-		for i, c := range must(h.l.Results.Commit(h.t.Context(), batch))(h.t) {
+		for i, c := range testenv.Need(h.l.Results.Commit(h.t.Context(), batch))(h.t) {
 			if c.CountsForLeaderboards != want[i] {
 				rt.Errorf("%s counted: %v", batch[i].Match, c.CountsForLeaderboards)
 			}
@@ -215,17 +215,17 @@ func (h *ledgerHistory) runStep(rt *rapid.T) {
 		h.l.setClock(h.t, h.m.now)
 	case 5:
 		h.m.startDays()
-		must(h.l.Days.StartNewDays(h.t.Context(), game))(h.t)
+		testenv.Need(h.l.Days.StartNewDays(h.t.Context(), game))(h.t)
 	case 6, 7:
 		h.disqualify(rt)
 	case 8: // some pages, as if killed then
 		for range rapid.IntRange(1, 4).Draw(rt, "pages") {
 			if d, over, err := h.l.Days.nextUnsummed(h.t.Context(), game); err != nil || over {
-				must(h.l.Days.sumNextPage(h.t.Context(), d))(h.t)
+				testenv.Need(h.l.Days.sumNextPage(h.t.Context(), d))(h.t)
 			}
 		}
 	case 9:
-		must(h.l.Days.SumDays(h.t.Context(), game))(h.t)
+		testenv.Need(h.l.Days.SumDays(h.t.Context(), game))(h.t)
 	}
 }
 
@@ -241,7 +241,7 @@ func (h *ledgerHistory) disqualify(rt *rapid.T) {
 
 func (h *ledgerHistory) check(rt *rapid.T) {
 	ctx := h.t.Context()
-	rows := must(h.l.Leaderboards.ReadRows(ctx, game, 0, 10_000))(h.t)
+	rows := testenv.Need(h.l.Leaderboards.ReadRows(ctx, game, 0, 10_000))(h.t)
 	for i := range rows {
 		rows[i].ID = ""
 	}
@@ -260,16 +260,16 @@ func (h *ledgerHistory) check(rt *rapid.T) {
 		h.checkDay(rt, day, all)
 	}
 	h.checkHolders(rt, int64(len(rows)))
-	if got := must(h.l.Names.TeamNames(ctx, game, modelTeams))(h.t); !maps.Equal(got, h.m.teams) {
+	if got := testenv.Need(h.l.Names.TeamNames(ctx, game, modelTeams))(h.t); !maps.Equal(got, h.m.teams) {
 		rt.Errorf("teams %v, want %v", got, h.m.teams)
 	}
 	one, other := modelPlayers[0], modelPlayers[1]
 	want := h.m.duels[max(h.m.day, civilDay(h.m.now, time.UTC))+fmt.Sprint(slices.Sorted(slices.Values(modelPlayers[:2])))]
-	if got := must(h.l.Results.PairDuels(ctx, game, other, one))(h.t); got != want {
+	if got := testenv.Need(h.l.Results.PairDuels(ctx, game, other, one))(h.t); got != want {
 		rt.Errorf("%d duels of %s and %s, want %d", got, one, other, want)
 	}
 	for id, r := range h.m.results {
-		if got := must(h.l.History.Match(ctx, game, id))(h.t); got.CountsForLeaderboards != r.CountsForLeaderboards {
+		if got := testenv.Need(h.l.History.Match(ctx, game, id))(h.t); got.CountsForLeaderboards != r.CountsForLeaderboards {
 			rt.Errorf("%s is recorded to count: %v", id, got.CountsForLeaderboards)
 		}
 	}
@@ -282,7 +282,7 @@ func (h *ledgerHistory) checkDay(rt *rapid.T, day string, all []leaderboard.DayS
 			rt.Errorf("%s of %s\n%+v, want\n%+v", kind, day, got, want)
 		}
 	}
-	version := must(h.l.Leaderboards.DayVersion(h.t.Context(), game, day))(h.t)
+	version := testenv.Need(h.l.Leaderboards.DayVersion(h.t.Context(), game, day))(h.t)
 	of := fmt.Sprintf("%s corrected %d times, over: %v", day, h.m.version[day], day < h.m.day)
 	if was, known := h.versions[version]; known && was != of && version != 0 {
 		rt.Errorf("version %d of both %s and %s", version, was, of)
@@ -304,7 +304,7 @@ func (h *ledgerHistory) checkHolders(rt *rapid.T, head int64) {
 		}
 		var got []string
 		for page := []string{""}; len(page) > 0; got = append(got, page...) {
-			page = must(h.l.Leaderboards.ReadHolders(ctx, game, kind, page[len(page)-1], 2))(h.t)
+			page = testenv.Need(h.l.Leaderboards.ReadHolders(ctx, game, kind, page[len(page)-1], 2))(h.t)
 		}
 		if want := slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
 			rt.Errorf("holders %q, want %q", got, want)
@@ -316,14 +316,14 @@ func (h *ledgerHistory) checkHolders(rt *rapid.T, head int64) {
 			}
 		}
 		slices.Reverse(got)
-		if sums := must(h.l.Leaderboards.ReadSums(ctx, game, upTo, kind, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
+		if sums := testenv.Need(h.l.Leaderboards.ReadSums(ctx, game, upTo, kind, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
 			rt.Errorf("sums up to %d\n%+v, want\n%+v", upTo, sums, want)
 		}
 		if kind == leaderboard.Teams {
 			continue
 		}
 		for _, id := range modelPlayers {
-			if got := must(h.l.Players.Player(ctx, game, id))(h.t).Totals; got != totals[id] {
+			if got := testenv.Need(h.l.Players.Player(ctx, game, id))(h.t).Totals; got != totals[id] {
 				rt.Errorf("totals of %s %+v, want %+v", id, got, totals[id])
 			}
 		}

@@ -61,7 +61,7 @@ func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
 			}
 		}
 		l.setClock(t, 3000)
-		requireNoError(t, l.Names.Rename(t.Context(), "a", "p0", "Z", "z"))
+		testenv.NoError(t, l.Names.Rename(t.Context(), "a", "p0", "Z", "z"))
 		if got := l.namesOf(t, 2000, math.MaxInt64); !slices.Equal(got, []string{"a/grace@2000", "a/z@3000"}) {
 			t.Errorf("after a rename: %v", got)
 		}
@@ -120,9 +120,9 @@ func TestEachSkeletonReturnsNamesOfAllScripts(t *testing.T) {
 // The time of a name is the database's, whatever the clock of the claiming process shows.
 func TestNamesHaveTheDatabasesTime(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
-		before := must(l.Now(t.Context()))(t)
+		before := testenv.Need(l.Now(t.Context()))(t)
 		addPlayer(t, l, "p1") // the request says that it is 1970
-		after := must(l.Now(t.Context()))(t)
+		after := testenv.Need(l.Now(t.Context()))(t)
 		if got := l.namesOf(t, before, after); len(got) != 1 || time.UnixMilli(after).Year() < 2000 {
 			t.Errorf("named between %d and %d: %v", before, after, got)
 		}

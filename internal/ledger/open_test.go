@@ -36,8 +36,8 @@ func TestEpochIsWrittenOnce(t *testing.T) {
 
 func TestPingReportsAClosedLedger(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
-		requireNoError(t, l.Ping(t.Context()))
-		requireNoError(t, l.Close())
+		testenv.NoError(t, l.Ping(t.Context()))
+		testenv.NoError(t, l.Close())
 		if err := l.Ping(t.Context()); err == nil {
 			t.Fatal("a closed ledger answers")
 		}
@@ -63,9 +63,9 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 func TestTablesOfTheNextReleaseAreUsedAndLaterOnesRefused(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
-		must(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (399, TRUE)"))(t) // of the next release
+		testenv.Need(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (399, TRUE)"))(t) // of the next release
 		openLedger(t, db)
-		must(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (400, TRUE)"))(t)
+		testenv.Need(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (400, TRUE)"))(t)
 		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "newer program", "version 400", "up to 399")
 	})
 }
@@ -99,7 +99,7 @@ func TestValidate(t *testing.T) {
 
 func TestAnUnreachablePostgresIsReported(t *testing.T) {
 	t.Parallel()
-	l := must(net.Listen("tcp", "127.0.0.1:0"))(t) // accepts connections and never answers
+	l := testenv.Need(net.Listen("tcp", "127.0.0.1:0"))(t) // accepts connections and never answers
 	defer l.Close()
 	silent := l.Addr().String()
 	for _, addr := range []string{silent, "127.0.0.1:1"} {
@@ -125,14 +125,14 @@ func TestPostgresWithoutSynchronousCommitIsRefused(t *testing.T) {
 func TestAReadOnlyDataFolderIsReported(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	requireNoError(t, os.WriteFile(file, nil, 0o600))
+	testenv.NoError(t, os.WriteFile(file, nil, 0o600))
 	wantRefusal(t, Config{Dir: filepath.Join(file, "data")}, "cannot write the data folder", "--data")
 }
 
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	requireNoError(t, os.WriteFile(filepath.Join(dir, sqliteFile), []byte(strings.Repeat("no database ", 100)), 0o600))
+	testenv.NoError(t, os.WriteFile(filepath.Join(dir, sqliteFile), []byte(strings.Repeat("no database ", 100)), 0o600))
 	wantRefusal(t, Config{Dir: dir}, "is damaged or is not a database", dir)
 }
 
@@ -172,7 +172,7 @@ func TestAFullDiskIsTemporary(t *testing.T) {
 		t.Errorf("no advice in %q", advice)
 	}
 	limit("1000000")
-	if done := must(l.Results.Commit(t.Context(), results(big)))(t); !done[0].IsNew {
+	if done := testenv.Need(l.Results.Commit(t.Context(), results(big)))(t); !done[0].IsNew {
 		t.Error("the refused result left a trace")
 	}
 }

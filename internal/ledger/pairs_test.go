@@ -21,30 +21,30 @@ func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 		arena.Mode = match.Survival
 		batch := results(rated("m0", "p1", "p2"), rated("m1", "p2", "p1"), rated("m2", "p1", "p2"), arena, rated("m3", "p1", "p3"))
 		for again := range 2 {
-			for i, c := range must(l.Results.Commit(t.Context(), batch))(t) {
+			for i, c := range testenv.Need(l.Results.Commit(t.Context(), batch))(t) {
 				if want := i != 2; c.CountsForLeaderboards != want || c.IsNew != (again == 0) {
 					t.Errorf("time %d: %+v, want counted %v", again, c, want)
 				}
 			}
 		}
-		p1 := must(l.Players.Player(t.Context(), game, "p1"))(t)
+		p1 := testenv.Need(l.Players.Player(t.Context(), game, "p1"))(t)
 		if p1.Totals.Matches != 4 || p1.RatedMatches != 3 {
 			t.Errorf("p1 %+v", p1)
 		}
-		recorded, standing := must(l.History.Match(t.Context(), game, "m2"))(t), standingsOf(t, l.Ledger, "m2")[0]
+		recorded, standing := testenv.Need(l.History.Match(t.Context(), game, "m2"))(t), standingsOf(t, l.Ledger, "m2")[0]
 		if recorded.CountsForLeaderboards || standing.Rating != nil || batch[2].Standings[0].Rating == nil {
 			t.Errorf("recorded %+v, committed %+v", recorded, batch[2])
 		}
 		for day, want := range []int64{2, 0} {
 			l.setClock(t, int64(day)*dayMS) // the ledger has not started the second day yet
-			if n := must(l.Results.PairDuels(t.Context(), game, "p2", "p1"))(t); n != want {
+			if n := testenv.Need(l.Results.PairDuels(t.Context(), game, "p2", "p1"))(t); n != want {
 				t.Errorf("%d duels on day %d, want %d", n, day, want)
 			}
 		}
-		if done := must(l.Results.Commit(t.Context(), results(rated("m4", "p1", "p2"))))(t); !done[0].CountsForLeaderboards {
+		if done := testenv.Need(l.Results.Commit(t.Context(), results(rated("m4", "p1", "p2"))))(t); !done[0].CountsForLeaderboards {
 			t.Errorf("the next day %+v", done)
 		}
-		must(l.Days.SumDays(t.Context(), game))(t)
+		testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 		var days int
 		if err := l.readPool.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM duel_pairs").Scan(&days); err != nil || days != 1 {
 			t.Errorf("pairs of %d days are stored, %v", days, err)
@@ -72,7 +72,7 @@ func TestThePairLimitHoldsForConcurrentCommits(t *testing.T) {
 				n++
 			}
 		}
-		if n != 3 || must(l.Results.PairDuels(t.Context(), game, "p1", "p2"))(t) != 3 {
+		if n != 3 || testenv.Need(l.Results.PairDuels(t.Context(), game, "p1", "p2"))(t) != 3 {
 			t.Errorf("%d counted, want 3", n)
 		}
 	})

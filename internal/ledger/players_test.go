@@ -34,7 +34,7 @@ func TestOneGuestPerDevice(t *testing.T) {
 			t.Errorf("%d players, %d created: want one", n, created.Load())
 		}
 		want := identity.Player{Game: game, ID: got[0].ID, Nickname: got[0].Nickname, JoinedAt: 42}
-		if stored := must(l.Players.Player(t.Context(), game, got[0].ID))(t); stored != want || got[0] != want {
+		if stored := testenv.Need(l.Players.Player(t.Context(), game, got[0].ID))(t); stored != want || got[0] != want {
 			t.Errorf("stored %+v, returned %+v, want %+v", stored, got[0], want)
 		}
 	})
@@ -57,10 +57,10 @@ func TestOnePlayerPerNickname(t *testing.T) {
 		if created.Load() != 1 || taken.Load() != 49 {
 			t.Errorf("created %d, refused %d: want 1 and 49", created.Load(), taken.Load())
 		}
-		if !must(l.Names.NicknameTaken(t.Context(), game, "ada"))(t) {
+		if !testenv.Need(l.Names.NicknameTaken(t.Context(), game, "ada"))(t) {
 			t.Error("NicknameTaken is false for a claimed nickname")
 		}
-		if must(l.Names.NicknameTaken(t.Context(), "other.game", "ada"))(t) {
+		if testenv.Need(l.Names.NicknameTaken(t.Context(), "other.game", "ada"))(t) {
 			t.Error("the nickname is taken in another game")
 		}
 	})
@@ -116,7 +116,7 @@ func TestRenameClaimsTheNewNickname(t *testing.T) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
-		got := must(l.Names.Nicknames(t.Context(), game, []string{"p1", "p2", "p3"}))(t)
+		got := testenv.Need(l.Names.Nicknames(t.Context(), game, []string{"p1", "p2", "p3"}))(t)
 		if len(got) != 2 || got["p1"] != "Ada" || got["p2"] != "Nick p1" {
 			t.Errorf("nicknames %v", got)
 		}
@@ -151,7 +151,7 @@ func TestNicknamesReturnsUpToMaxNames(t *testing.T) {
 			addPlayer(t, l, id)
 		}
 		for _, n := range []int{0, 1, 2, 3, 20, 61, MaxNames} {
-			got := must(l.Names.Nicknames(t.Context(), game, ids[:n]))(t)
+			got := testenv.Need(l.Names.Nicknames(t.Context(), game, ids[:n]))(t)
 			if len(got) != n || n > 0 && got[ids[n-1]] != "Nick "+ids[n-1] {
 				t.Errorf("%d ids: %d nicknames", n, len(got))
 			}
@@ -180,7 +180,7 @@ func TestConcurrentNodesStoreOneFirstKey(t *testing.T) {
 		if len(slices.Compact(read)) != 1 {
 			t.Errorf("the nodes read different keys: %v", read)
 		}
-		if keys := must(l.TokenKeys.Keys(t.Context(), game))(t); len(keys) != 0 {
+		if keys := testenv.Need(l.TokenKeys.Keys(t.Context(), game))(t); len(keys) != 0 {
 			t.Errorf("the game has the server's key: %v", keys)
 		}
 	})

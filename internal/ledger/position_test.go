@@ -12,7 +12,7 @@ func TestThePositionOfALedgerOnlyMovesForwards(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
-		last := must(l.Position(t.Context()))(t)
+		last := testenv.Need(l.Position(t.Context()))(t)
 		for name, change := range map[string]func() error{
 			"result": func() error {
 				_, err := l.Results.Commit(t.Context(), results(duel("m1", 1, "ada", "bob")))
@@ -24,16 +24,16 @@ func TestThePositionOfALedgerOnlyMovesForwards(t *testing.T) {
 			},
 			"bank": func() error { return l.Banks.SaveBank(t.Context(), "trivia", nil) },
 		} {
-			requireNoError(t, change())
-			now := must(l.Position(t.Context()))(t)
+			testenv.NoError(t, change())
+			now := testenv.Need(l.Position(t.Context()))(t)
 			if !now.Follows(last) || last.Follows(now) {
 				t.Errorf("%s: %+v follows %+v", name, now, last)
 			}
 			last = now
 		}
 		for _, other := range []string{"UPDATE ledger_info SET epoch = 'other'", "UPDATE ledger_heads SET pos = pos - 1"} {
-			must(l.exec(t.Context(), other))(t)
-			now := must(l.Position(t.Context()))(t)
+			testenv.Need(l.exec(t.Context(), other))(t)
+			now := testenv.Need(l.Position(t.Context()))(t)
 			if now.Follows(last) || !now.Follows(Position{}) || l.Epoch() != "other" {
 				t.Errorf("%s: %+v follows %+v, the epoch is %s", other, now, last, l.Epoch())
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // Many public reads, which use all of their connections, do not delay settlement,
@@ -13,7 +15,7 @@ func TestPublicReadsDoNotDelaySettlement(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		public := l.Public.Names
 		for range public.readPool.Stats().MaxOpenConnections {
-			conn := must(public.readPool.Conn(t.Context()))(t)
+			conn := testenv.Need(public.readPool.Conn(t.Context()))(t)
 			defer conn.Close()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -58,12 +58,12 @@ func newTask(topic, key string) taskqueue.NewTask {
 
 func (q *queueFixture) enqueue(tasks ...taskqueue.NewTask) []taskqueue.Accepted {
 	q.t.Helper()
-	return must(q.Tasks.Enqueue(q.t.Context(), tasks))(q.t)
+	return testenv.Need(q.Tasks.Enqueue(q.t.Context(), tasks))(q.t)
 }
 
 func (q *queueFixture) claim(n int) []taskqueue.Task {
 	q.t.Helper()
-	return must(q.Claims.Claim(q.t.Context(), kind, n, lease))(q.t)
+	return testenv.Need(q.Claims.Claim(q.t.Context(), kind, n, lease))(q.t)
 }
 
 // claimOne claims tasks, and checks that the only one has the key.
@@ -86,7 +86,7 @@ func (q *queueFixture) claimNone(cause string) {
 // hasLease reports whether the lease of an ended attempt was still held.
 func (q *queueFixture) hasLease(lost []taskqueue.Lease, err error) bool {
 	q.t.Helper()
-	return len(must(lost, err)(q.t)) == 0
+	return len(testenv.Need(lost, err)(q.t)) == 0
 }
 
 func (q *queueFixture) complete(tasks ...taskqueue.Task) bool {
@@ -101,14 +101,14 @@ func (q *queueFixture) fail(task taskqueue.Task, wait time.Duration, final bool)
 
 func (q *queueFixture) change(id string, f func(*taskqueue.Task) error) taskqueue.Task {
 	q.t.Helper()
-	return must(q.Tasks.ChangeTask(q.t.Context(), id, f))(q.t)
+	return testenv.Need(q.Tasks.ChangeTask(q.t.Context(), id, f))(q.t)
 }
 
 // maintain does all due maintenance, as the maintainer does.
 func (q *queueFixture) maintain() {
 	q.t.Helper()
-	must(q.Maintenance.ReturnDue(q.t.Context(), 1000))(q.t)
-	must(q.Maintenance.ForgetTasks(q.t.Context(), 1000))(q.t)
+	testenv.Need(q.Maintenance.ReturnDue(q.t.Context(), 1000))(q.t)
+	testenv.Need(q.Maintenance.ForgetTasks(q.t.Context(), 1000))(q.t)
 }
 
 func (q *queueFixture) readQueue(topic string, priority int64) taskqueue.Queue {
@@ -151,7 +151,7 @@ func (q *queueFixture) wantQueue(topic string, pos, scan, done int64) {
 
 func (q *queueFixture) wantState(id string, want taskqueue.State) taskqueue.Task {
 	q.t.Helper()
-	task := must(q.Tasks.Task(q.t.Context(), id))(q.t)
+	task := testenv.Need(q.Tasks.Task(q.t.Context(), id))(q.t)
 	if task.State != want {
 		q.t.Errorf("task %s is %s, want %s", task.Key, task.State, want)
 	}
@@ -261,7 +261,7 @@ func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
 				t.Errorf("%s: the old lease was still held", name)
 			}
 		}
-		if got := must(q.Tasks.Task(t.Context(), late.ID))(t); !reflect.DeepEqual(got, again) {
+		if got := testenv.Need(q.Tasks.Task(t.Context(), late.ID))(t); !reflect.DeepEqual(got, again) {
 			t.Errorf("the late worker made %+v of %+v", got, again)
 		}
 		if !q.complete(again) || q.complete(late) {
@@ -328,7 +328,7 @@ func TestATaskWhoseWorkersDieIsDeadInTheEnd(t *testing.T) {
 		for try, want := range []taskqueue.DueCounts{{Requeued: 1}, {Requeued: 1}, {Dead: 1}} {
 			q.claimOne("k")
 			q.advanceClock(lease)
-			if got := must(q.Maintenance.ReturnDue(t.Context(), 10))(t); got != want {
+			if got := testenv.Need(q.Maintenance.ReturnDue(t.Context(), 10))(t); got != want {
 				t.Errorf("after %d tries more than one was due, or less: %+v", try+1, got)
 			}
 		}
@@ -450,7 +450,7 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.claimNone("its transaction was undone")
-		requireNoError(t, in(nil))
+		testenv.NoError(t, in(nil))
 		q.claimOne("k")
 	})
 }

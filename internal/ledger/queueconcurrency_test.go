@@ -142,7 +142,7 @@ func TestAKeyWithoutTaskIsNotAcknowledged(t *testing.T) {
 			}
 		}
 		for _, text := range swallow {
-			must(q.exec(t.Context(), text))(t)
+			testenv.Need(q.exec(t.Context(), text))(t)
 		}
 		if in, err := q.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")}); !IsUnavailable(err) {
 			t.Errorf("acknowledged %+v, %v", in, err)
@@ -196,18 +196,18 @@ func TestProcessesThatReturnDueTasksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	db, ctx := testenv.Database(t), t.Context()
 	l := openLedger(t, db)
-	must(l.exec(ctx, "CREATE SEQUENCE clock_reads"))(t)
-	must(l.exec(ctx, `CREATE FUNCTION gated_clock() RETURNS BIGINT LANGUAGE plpgsql AS
+	testenv.Need(l.exec(ctx, "CREATE SEQUENCE clock_reads"))(t)
+	testenv.Need(l.exec(ctx, `CREATE FUNCTION gated_clock() RETURNS BIGINT LANGUAGE plpgsql AS
 		'BEGIN PERFORM pg_advisory_xact_lock(nextval(''clock_reads'')); RETURN 9000000000000; END'`))(t)
 	first, second := openConfig(t, Config{URL: db.URL, clockSQL: "9000000000000"}), openConfig(t, Config{URL: db.URL, clockSQL: "gated_clock()"})
-	must(l.Tasks.Enqueue(ctx, []taskqueue.NewTask{newTask("a", "1"), newTask("a", "2")}))(t)
+	testenv.Need(l.Tasks.Enqueue(ctx, []taskqueue.NewTask{newTask("a", "1"), newTask("a", "2")}))(t)
 	for range 2 {
-		must(l.Claims.Claim(ctx, kind, 1, time.Millisecond))(t)
+		testenv.Need(l.Claims.Claim(ctx, kind, 1, time.Millisecond))(t)
 	}
-	gates := must(l.writePool.Conn(ctx))(t)
+	gates := testenv.Need(l.writePool.Conn(ctx))(t)
 	defer gates.Close()
 	const beforeFirstTask, beforeSecondTask = 1, 3 // reads of the clock
-	must(gates.ExecContext(ctx, "SELECT pg_advisory_lock($1), pg_advisory_lock($2)", beforeFirstTask, beforeSecondTask))(t)
+	testenv.Need(gates.ExecContext(ctx, "SELECT pg_advisory_lock($1), pg_advisory_lock($2)", beforeFirstTask, beforeSecondTask))(t)
 
 	var returned [2]taskqueue.DueCounts
 	var errs [3]error
@@ -215,21 +215,21 @@ func TestProcessesThatReturnDueTasksDoNotDeadlock(t *testing.T) {
 	calls.Go(func() { returned[1], errs[1] = second.Maintenance.ReturnDue(ctx, 10) })
 	awaitGate := func(gate int) {
 		for isReached := false; !isReached; {
-			must(0, gates.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
+			testenv.Need(0, gates.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
 				WHERE locktype = 'advisory' AND objid = $1 AND NOT granted AND datname = current_database())`, gate).Scan(&isReached))(t)
 		}
 	}
 	awaitGate(beforeFirstTask)
 	returned[0], errs[0] = first.Maintenance.ReturnDue(ctx, 1)
-	must(gates.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", beforeFirstTask))(t)
+	testenv.Need(gates.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", beforeFirstTask))(t)
 	awaitGate(beforeSecondTask)
 	var hasClaimed atomic.Bool
 	calls.Go(func() {
 		defer hasClaimed.Store(true)
 		_, errs[2] = l.Claims.Claim(ctx, kind, 1, lease)
 	})
-	must(0, l.awaitLock(ctx, "transactionid", hasClaimed.Load))(t)
-	must(gates.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", beforeSecondTask))(t)
+	testenv.Need(0, l.awaitLock(ctx, "transactionid", hasClaimed.Load))(t)
+	testenv.Need(gates.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", beforeSecondTask))(t)
 	calls.Wait()
 	if err := errors.Join(errs[:]...); err != nil || returned[0].Requeued+returned[1].Requeued != 2 {
 		t.Errorf("returned %+v, %v", returned, err)
@@ -259,9 +259,9 @@ func TestTaskListsAreCompleteInAnyCollation(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.Database(t))
 	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "queues ALTER COLUMN topic"} {
-		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
+		testenv.Need(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
 	}
-	must(l.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "1"), newTask("B", "2"), newTask("c~", "3")}))(t)
+	testenv.Need(l.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "1"), newTask("B", "2"), newTask("c~", "3")}))(t)
 	page, next, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 2)
 	if err != nil || len(page) != 2 || next == "" {
 		t.Fatalf("tasks %+v, then %q, %v", page, next, err)
@@ -306,7 +306,7 @@ func TestAStalledTransactionReleasesItsLocks(t *testing.T) {
 	if !IsUnavailable(err) || ctx.Err() != nil {
 		t.Errorf("the stalled transaction ended with %v; %v", err, ctx.Err())
 	}
-	if tasks := must(other.Claims.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
+	if tasks := testenv.Need(other.Claims.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
 		t.Errorf("claimed %+v", tasks)
 	}
 	err = stalled.inSnapshot(ctx, func(tx *transaction) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // A queue is deleted with its last task, and is created again by the next task. A queue
@@ -52,7 +53,7 @@ func (q *queueFixture) claimTopic(topic string) taskqueue.Task {
 func TestAQueueWithAClaimedTaskIsNotDeleted(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "1"), newTask("a", "2"))
-		tasks := must(q.Claims.Claim(t.Context(), kind, 10, 2*keyTTL))(t)
+		tasks := testenv.Need(q.Claims.Claim(t.Context(), kind, 10, 2*keyTTL))(t)
 		q.complete(tasks[0])
 		q.advanceClock(keyTTL + time.Millisecond)
 		q.wantQueue("a", 2, 2, 1)

@@ -30,9 +30,9 @@ func startProcess(t *testing.T, test, name string, db testenv.SQL, take func(lin
 	t.Helper()
 	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$"), read: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), processNameEnv+"="+name, processURLEnv+"="+db.URL, processDirEnv+"="+db.Dir)
-	out := must(p.cmd.StdoutPipe())(t)
-	p.in = must(p.cmd.StdinPipe())(t)
-	requireNoError(t, p.cmd.Start())
+	out := testenv.Need(p.cmd.StdoutPipe())(t)
+	p.in = testenv.Need(p.cmd.StdinPipe())(t)
+	testenv.NoError(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	go func() { // ends with the process, which kill waits for
 		defer close(p.read)
@@ -52,7 +52,7 @@ func (p *process) kill() {
 
 func (p *process) signal(sig syscall.Signal) {
 	p.t.Helper()
-	requireNoError(p.t, p.cmd.Process.Signal(sig))
+	testenv.NoError(p.t, p.cmd.Process.Signal(sig))
 }
 
 // killTest runs processes that use one queue, and kills them at random times.

@@ -38,8 +38,8 @@ type cuttingProxy struct {
 // newCuttingProxy starts a proxy, and returns it with the database's URL through it.
 func newCuttingProxy(t *testing.T, db testenv.SQL) (*cuttingProxy, string) {
 	t.Helper()
-	u := must(url.Parse(db.URL))(t)
-	l := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	u := testenv.Need(url.Parse(db.URL))(t)
+	l := testenv.Need(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
 	c := &cuttingProxy{to: u.Host, ctx: ctx}
 	c.running.Go(func() { c.accept(l) })
@@ -150,7 +150,7 @@ type cutCall struct {
 func (q *queueFixture) claimOf(task taskqueue.NewTask) taskqueue.Task {
 	q.t.Helper()
 	q.enqueue(task)
-	return must(q.Claims.Claim(q.t.Context(), taskqueue.Kind(task.Topic), 1, lease))(q.t)[0]
+	return testenv.Need(q.Claims.Claim(q.t.Context(), taskqueue.Kind(task.Topic), 1, lease))(q.t)[0]
 }
 
 func heldOne(lost []taskqueue.Lease, err error) (int, error) { return 1 - len(lost), err }
@@ -246,7 +246,7 @@ func TestALostReplyOfACommitLeavesNothingHalfDone(t *testing.T) {
 					t.Errorf("%s: no worker is notified", name)
 				}
 				for _, table := range []string{"tasks", "queues"} {
-					must(q.exec(t.Context(), "DELETE FROM "+table))(t)
+					testenv.Need(q.exec(t.Context(), "DELETE FROM "+table))(t)
 				}
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // modelTask is a task as the model of the queue knows it.
@@ -242,7 +243,7 @@ func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue
 		return
 	}
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(h.leases), 1, min(3, len(h.leases)), rapid.ID[taskqueue.Lease]).Draw(rt, "leases")
-	lost := must(end(some))(h.q.t)
+	lost := testenv.Need(end(some))(h.q.t)
 	slices.SortFunc(some, func(a, b taskqueue.Lease) int { return h.m.compareTasks(a.ID, b.ID) })
 	for _, lease := range some {
 		t := h.m.tasks[lease.ID]
@@ -274,7 +275,7 @@ func (h *queueHistory) maintain(rt *rapid.T) {
 	for queueID, l := range h.check(rt) {
 		want := l.Scan
 		for _, t := range h.m.tasks {
-			if got := must(h.q.Tasks.Task(h.q.t.Context(), t.ID))(h.q.t); t.QueueID() == queueID && got.Pos > 0 {
+			if got := testenv.Need(h.q.Tasks.Task(h.q.t.Context(), t.ID))(h.q.t); t.QueueID() == queueID && got.Pos > 0 {
 				want = min(want, got.Pos-1)
 			}
 		}
@@ -342,7 +343,7 @@ func TestTheQueueBehavesLikeItsModel(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rapid.Check(t, func(rt *rapid.T) {
 			for _, table := range []string{"tasks", "queues"} {
-				must(q.exec(t.Context(), "DELETE FROM "+table))(t)
+				testenv.Need(q.exec(t.Context(), "DELETE FROM "+table))(t)
 			}
 			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[taskqueue.QueueID]taskqueue.Ordering{}, heads: map[taskqueue.QueueID]string{}}
 			h := &queueHistory{q: q, m: m}

@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // plannedStatement is a statement of the queue with a row of its list or its parameters, and the
@@ -69,7 +70,7 @@ func TestQueueStatementsUseTheirIndexes(t *testing.T) {
 			}
 			return
 		}
-		conn := must(l.writePool.Conn(t.Context()))(t)
+		conn := testenv.Need(l.writePool.Conn(t.Context()))(t)
 		defer conn.Close()
 		p := preparedConn{t, conn, map[string]string{}}
 		p.exec("SET plan_cache_mode = force_generic_plan")
@@ -105,7 +106,7 @@ SELECT 'k/' || i, 0, 'k', '', 10, 3, '', i FROM n`,
 SELECT 'task' || i, 'g', 'k/' || i, 'key' || i, 0, '', '{}', CASE i % 10 WHEN 0 THEN 'done' WHEN 1 THEN 'claimed' WHEN 2 THEN 'later' ELSE 'waiting' END,
     CASE WHEN i % 10 IN (0, 2) THEN NULL ELSE i END, 1, CASE WHEN i % 10 IN (1, 2) THEN i END, 0, 20, '[]', 1, 1, CASE WHEN i % 10 = 0 THEN i END FROM n`,
 	} {
-		must(l.writePool.ExecContext(t.Context(), numbers+text))(t)
+		testenv.Need(l.writePool.ExecContext(t.Context(), numbers+text))(t)
 	}
 }
 
@@ -118,7 +119,7 @@ type preparedConn struct {
 
 func (p preparedConn) exec(text string) {
 	p.t.Helper()
-	must(p.conn.ExecContext(p.t.Context(), text))(p.t)
+	testenv.Need(p.conn.ExecContext(p.t.Context(), text))(p.t)
 }
 
 func (p preparedConn) prepare(name string, d *dialect, s plannedStatement) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 func (q *queueFixture) postpone(task taskqueue.Task, wait time.Duration) bool {
@@ -94,7 +95,7 @@ func TestPostponingEndsTheLease(t *testing.T) {
 // wantLost checks that a worker with the lease of task can end nothing.
 func (q *queueFixture) wantLost(when string, task taskqueue.Task) {
 	q.t.Helper()
-	was := must(q.Tasks.Task(q.t.Context(), task.ID))(q.t)
+	was := testenv.Need(q.Tasks.Task(q.t.Context(), task.ID))(q.t)
 	for attempt, held := range map[string]bool{
 		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
 		"renew":  q.hasLease(q.Claims.Renew(q.t.Context(), taskLeases([]taskqueue.Task{task}), lease)),
@@ -104,7 +105,7 @@ func (q *queueFixture) wantLost(when string, task taskqueue.Task) {
 			q.t.Errorf("%s: %s: the lease held", when, attempt)
 		}
 	}
-	if now := must(q.Tasks.Task(q.t.Context(), task.ID))(q.t); now.State != was.State || now.DueAt != was.DueAt || now.Tries != was.Tries {
+	if now := testenv.Need(q.Tasks.Task(q.t.Context(), task.ID))(q.t); now.State != was.State || now.DueAt != was.DueAt || now.Tries != was.Tries {
 		q.t.Errorf("%s: %+v became %+v", when, was, now)
 	}
 }
@@ -168,7 +169,7 @@ func TestOneCallEndsAttemptsDifferently(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "postponed"), newTask("a", "final"), newTask("a", "failed"))
 		tasks, cause := q.claim(3), errors.New("why")
-		lost := must(q.Claims.Fail(t.Context(), []taskqueue.FailedAttempt{
+		lost := testenv.Need(q.Claims.Fail(t.Context(), []taskqueue.FailedAttempt{
 			{Lease: tasks[2].Lease(), Err: cause, Wait: time.Second},
 			{Lease: tasks[0].Lease(), Err: cause, Wait: time.Minute, Postponed: true},
 			{Lease: tasks[1].Lease(), Err: cause, Final: true},

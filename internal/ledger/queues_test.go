@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // topicNames returns topics and priorities of queues, in their order.
@@ -105,7 +106,7 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 			"one kind":   {1, 100, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}}},
 			"some lines": {10, 2, nil},
 		} {
-			got := must(q.Maintenance.Backlogs(t.Context(), tt.kinds, tt.upTo))(t)
+			got := testenv.Need(q.Maintenance.Backlogs(t.Context(), tt.kinds, tt.upTo))(t)
 			if tt.want == nil {
 				if len(got) != 2 || got[1].Ready != 2 {
 					t.Errorf("%s: %+v", name, got)
@@ -119,7 +120,7 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 		for more := true; more; {
 			more = len(q.claim(10)) > 0
 		}
-		if got := must(q.Maintenance.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
+		if got := testenv.Need(q.Maintenance.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
 			t.Errorf("behind a head: %+v", got)
 		}
 	})
@@ -127,7 +128,7 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 
 func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
-		if got := must(q.Maintenance.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
+		if got := testenv.Need(q.Maintenance.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -32,14 +32,14 @@ func sameRating(a, b match.Rating) bool {
 
 func wantRating(t *testing.T, l *Ledger, player string, want match.Rating, rated int64) {
 	t.Helper()
-	p := must(l.Players.Player(t.Context(), game, player))(t)
+	p := testenv.Need(l.Players.Player(t.Context(), game, player))(t)
 	if !sameRating(p.Rating, want) || p.RatedMatches != rated {
 		t.Errorf("%s has %+v after %d, want %+v after %d", player, p.Rating, p.RatedMatches, want, rated)
 	}
 	if rated == 0 {
 		want = match.DefaultRating()
 	}
-	if seat := must(l.Players.Seat(t.Context(), game, player))(t); seat.Player != player || seat.Nickname != p.Nickname || !sameRating(*seat.Rating, want) {
+	if seat := testenv.Need(l.Players.Seat(t.Context(), game, player))(t); seat.Player != player || seat.Nickname != p.Nickname || !sameRating(*seat.Rating, want) {
 		t.Errorf("%s gets the seat %+v", player, seat)
 	}
 }
@@ -61,7 +61,7 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 		beforeLast := p1
 		p1, p2 = ratingsAfterDuel(p1, p2)
 		for attempt := range 2 { // the second time changes nothing
-			done := must(l.Results.Commit(t.Context(), batch))(t)
+			done := testenv.Need(l.Results.Commit(t.Context(), batch))(t)
 			wantRating(t, l, "p1", p1, 3)
 			wantRating(t, l, "p2", p2, 2)
 			wantRating(t, l, "p3", p3, 1)
@@ -93,12 +93,12 @@ func TestALateResultChangesTheNewestRating(t *testing.T) {
 		addPlayer(t, l, "p2")
 		p1, p2 := match.DefaultRating(), match.DefaultRating()
 		for i := range 4 {
-			must(l.Results.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
 			p1, p2 = ratingsAfterDuel(p1, p2)
 		}
 		lost := duel("m1", 1, "p2", "p1")
 		lost.Rate(func(match.Standing) match.Rating { return match.DefaultRating() }) // as it was on the day
-		must(l.Results.Commit(t.Context(), results(lost)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(lost)))(t)
 		p2, p1 = ratingsAfterDuel(p2, p1)
 		wantRating(t, l, "p1", p1, 5)
 		wantRating(t, l, "p2", p2, 5)
@@ -110,7 +110,7 @@ func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addPlayer(t, l, "p1")
 		r := ratedDuel("m1", 1, "gone", "p1")
-		must(l.Results.Commit(t.Context(), results(r)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(r)))(t)
 		_, want := ratingsAfterDuel(r.Standings[0].Rating.Before, match.DefaultRating())
 		wantRating(t, l, "p1", want, 1)
 	})

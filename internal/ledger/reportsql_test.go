@@ -42,10 +42,10 @@ func TestReportsEqualAnIndependentQuery(t *testing.T) {
 		}
 		check("at first")
 		for _, id := range players[:5] {
-			requireNoError(t, l.Accounts.Erase(t.Context(), game, id))
+			testenv.NoError(t, l.Accounts.Erase(t.Context(), game, id))
 		}
 		check("after erasures")
-		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
+		for testenv.Need(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 		}
 		check("after the answers were erased")
 	})
@@ -80,19 +80,19 @@ func (h *arenaHistory) play(t *testing.T, id string, mode match.Mode, players []
 			}
 		}
 	}
-	requireNoError(t, h.ledger.Arenas.AddArena(t.Context(), arena.Record{Game: game, Match: id, Host: "hana", Name: "Cup " + id, Mode: mode}))
+	testenv.NoError(t, h.ledger.Arenas.AddArena(t.Context(), arena.Record{Game: game, Match: id, Host: "hana", Name: "Cup " + id, Mode: mode}))
 	p.commit(t, h.ledger)
 }
 
 // readReport returns a report with all players, read in random pages.
 func readReport(t *testing.T, l *Ledger, id string, rng *rand.Rand) answers.Report {
 	t.Helper()
-	record := must(l.Public.Arenas.Arena(t.Context(), game, id))(t)
-	m := must(l.Public.Answers.Match(t.Context(), game, id))(t)
-	r := answers.NewReport(record, m, must(answers.NewSummaries().Questions(t.Context(), l.Public.Answers, m))(t))
+	record := testenv.Need(l.Public.Arenas.Arena(t.Context(), game, id))(t)
+	m := testenv.Need(l.Public.Answers.Match(t.Context(), game, id))(t)
+	r := answers.NewReport(record, m, testenv.Need(answers.NewSummaries().Questions(t.Context(), l.Public.Answers, m))(t))
 	for from := 0; from < m.Summary.Players; {
 		to := from + 1 + rng.IntN(120)
-		requireNoError(t, r.AddPlayers(t.Context(), l.Public.Answers, m, from, to))
+		testenv.NoError(t, r.AddPlayers(t.Context(), l.Public.Answers, m, from, to))
 		from = to
 	}
 	return r
@@ -247,7 +247,7 @@ func givenLine(t *testing.T, raw json.RawMessage) string {
 		Choices []int
 		Value   json.RawMessage
 	}
-	requireNoError(t, json.Unmarshal(raw, &given))
+	testenv.NoError(t, json.Unmarshal(raw, &given))
 	set := 0
 	for _, choice := range given.Choices {
 		set |= 1 << choice

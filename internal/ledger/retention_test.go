@@ -28,12 +28,12 @@ func openWithRetention(t *testing.T, db testenv.SQL) clockLedger {
 // matchesLeft returns the ids of the matches that have rows in a table.
 func matchesLeft(t *testing.T, l *Ledger, table, column string) []string {
 	t.Helper()
-	return must(list(t.Context(), l.database, itself[string], fmt.Sprintf("SELECT DISTINCT %s FROM %s ORDER BY 1", column, table)))(t)
+	return testenv.Need(list(t.Context(), l.database, itself[string], fmt.Sprintf("SELECT DISTINCT %s FROM %s ORDER BY 1", column, table)))(t)
 }
 
 func countRows(t *testing.T, l *Ledger, table string) int64 {
 	t.Helper()
-	return must(getValue[int64](t.Context(), l.database, "SELECT COUNT(*) FROM "+table))(t)
+	return testenv.Need(getValue[int64](t.Context(), l.database, "SELECT COUNT(*) FROM "+table))(t)
 }
 
 // Answers and then matches are deleted when they are old enough, in several steps.
@@ -54,18 +54,18 @@ func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
 		}
 		other := duel("m_other", 1, "p1", "p2")
 		other.Game = "another.game"
-		must(l.Results.Commit(t.Context(), results(other)))(t)
-		must(l.exec(t.Context(), "UPDATE matches SET over_at = 0 WHERE id IN ('m_new', 'm_old000')"))(t) // rows of a former program
-		sums, profile := readSnapshot(t, l.Ledger), must(l.Players.Player(t.Context(), game, "p000"))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(other)))(t)
+		testenv.Need(l.exec(t.Context(), "UPDATE matches SET over_at = 0 WHERE id IN ('m_new', 'm_old000')"))(t) // rows of a former program
+		sums, profile := readSnapshot(t, l.Ledger), testenv.Need(l.Players.Player(t.Context(), game, "p000"))(t)
 		check := func(day int64, wantAnswers, wantMatches, wantAsked int) {
 			t.Helper()
 			l.setClock(t, day*dayMS)
 			before := countRows(t, l.Ledger, "matches") + countRows(t, l.Ledger, "answers")
-			deleted := must(l.OldMatches.DeleteOld(t.Context(), game))(t)
+			deleted := testenv.Need(l.OldMatches.DeleteOld(t.Context(), game))(t)
 			if after := countRows(t, l.Ledger, "matches") + countRows(t, l.Ledger, "answers"); deleted != before-after {
 				t.Errorf("day %d: %d deleted, from %d rows to %d", day, deleted, before, after)
 			}
-			if n := must(l.OldMatches.DeleteOld(t.Context(), game))(t); n != 0 {
+			if n := testenv.Need(l.OldMatches.DeleteOld(t.Context(), game))(t); n != 0 {
 				t.Errorf("day %d: %d were left", day, n)
 			}
 			stored, matches, seats := matchesLeft(t, l.Ledger, "answers", "match_id"), matchesLeft(t, l.Ledger, "matches", "id"), matchesLeft(t, l.Ledger, "seats", "match_id")
@@ -73,7 +73,7 @@ func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
 			if len(stored) != wantAnswers || len(matches) != wantMatches+1 || !slices.Equal(matches, seats) || len(asked) != wantAsked || !slices.Contains(matches, "m_other") {
 				t.Errorf("day %d: answers of %d matches, %d matches, %d with seats, %d questions", day, len(stored), len(matches), len(seats), len(asked))
 			}
-			if got := readSnapshot(t, l.Ledger); !reflect.DeepEqual(got, sums) || must(l.Players.Player(t.Context(), game, "p000"))(t) != profile {
+			if got := readSnapshot(t, l.Ledger); !reflect.DeepEqual(got, sums) || testenv.Need(l.Players.Player(t.Context(), game, "p000"))(t) != profile {
 				t.Errorf("day %d: the sums or the profile changed", day)
 			}
 			checkSums(t, l.Ledger)
@@ -106,7 +106,7 @@ func TestWithoutRetentionNothingIsDeleted(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	newPlayedMatch("m1", 1, []string{"a", "b"}, 1).commit(t, l)
-	if n := must(l.OldMatches.DeleteOld(t.Context(), game))(t); n != 0 || len(matchesLeft(t, l, "answers", "match_id")) != 1 {
+	if n := testenv.Need(l.OldMatches.DeleteOld(t.Context(), game))(t); n != 0 || len(matchesLeft(t, l, "answers", "match_id")) != 1 {
 		t.Errorf("%d deleted", n)
 	}
 }
@@ -125,15 +125,15 @@ func TestAnswersAreNotKeptLongerThanMatches(t *testing.T) {
 func TestAResultOlderThanTheRetentionIsRefused(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithRetention(t, db)
-		must(l.Results.Commit(t.Context(), results(duel("m1", 0, "a", "b"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 0, "a", "b"))))(t)
 		l.setClock(t, 21*dayMS)
-		must(l.OldMatches.DeleteOld(t.Context(), game))(t)
+		testenv.Need(l.OldMatches.DeleteOld(t.Context(), game))(t)
 		sums := readSnapshot(t, l.Ledger)
 		_, err := l.Results.Commit(t.Context(), results(duel("m1", 0, "a", "b")))
 		if !errors.Is(err, ErrBadResult) || !IsResultRefused(err) || !reflect.DeepEqual(readSnapshot(t, l.Ledger), sums) {
 			t.Errorf("the match was counted again: %v", err)
 		}
-		if done := must(l.Results.Commit(t.Context(), results(duel("m2", dayMS, "a", "b"))))(t); !done[0].IsNew {
+		if done := testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", dayMS, "a", "b"))))(t); !done[0].IsNew {
 			t.Error("a result that is not too old was refused")
 		}
 	})
@@ -159,16 +159,16 @@ func TestAnErasureRemovesGivenAnswers(t *testing.T) {
 			p.commit(t, l)
 			switch i % erasedPerStep {
 			case 1:
-				must(l.exec(t.Context(), "UPDATE answers SET texts = '[\"my secret\"' WHERE match_id = $1", p.result.Match))(t)
+				testenv.Need(l.exec(t.Context(), "UPDATE answers SET texts = '[\"my secret\"' WHERE match_id = $1", p.result.Match))(t)
 				p.blocks[0].Answers = nil
 			case 2: // the same answer twice
-				must(l.exec(t.Context(), "UPDATE answers SET answers = $2 WHERE match_id = $1", p.result.Match, make([]byte, 10)))(t)
+				testenv.Need(l.exec(t.Context(), "UPDATE answers SET answers = $2 WHERE match_id = $1", p.result.Match, make([]byte, 10)))(t)
 				p.blocks[0].Answers = nil
 			}
 			matches = append(matches, p)
 		}
 		for _, id := range []string{erasedSubjectID, guest} {
-			requireNoError(t, l.Accounts.Erase(t.Context(), game, id))
+			testenv.NoError(t, l.Accounts.Erase(t.Context(), game, id))
 		}
 		if found, erased, err := l.Accounts.forgetStep(t.Context(), 0); !found || erased == 0 || err != nil { // then the node dies
 			t.Fatal(found, erased, err)

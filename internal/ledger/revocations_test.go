@@ -17,43 +17,43 @@ func ban(id string) identity.Revocation {
 func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		addGuest(t, l, "p1")
-		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
-		first := must(l.Revocations.SetRevocation(t.Context(), ban("account")))(t)
+		testenv.NoError(t, l.Accounts.LinkAccount(t.Context(), game, "p1", "account"))
+		first := testenv.Need(l.Revocations.SetRevocation(t.Context(), ban("account")))(t)
 		if first.ID != "p1" || first.Seq == 0 || first.ChangedAt == 0 {
 			t.Errorf("a ban of an account is stored as %+v", first)
 		}
-		all := must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "svc", Reason: "lost"}))(t)
+		all := testenv.Need(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "svc", Reason: "lost"}))(t)
 		if all.IssuedBefore%1000 != 0 || all.IssuedBefore <= all.ChangedAt+30_000 || all.IssuedBefore > all.ChangedAt+31_000 {
 			t.Errorf("tokens issued before %d are revoked at %d", all.IssuedBefore, all.ChangedAt)
 		}
-		token := must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindToken, ID: "account", Reason: "lost"}))(t)
+		token := testenv.Need(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindToken, ID: "account", Reason: "lost"}))(t)
 		if token.ID != "account" {
 			t.Errorf("a token's id was used as an account: %+v", token)
 		}
-		again := must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
+		again := testenv.Need(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
 		accountBan := again
 		accountBan.ID, accountBan.Seq = "account", again.Seq-1
-		revision := must(l.Revocations.Revision(t.Context()))(t).Revocations
-		changes := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
+		revision := testenv.Need(l.Revocations.Revision(t.Context()))(t).Revocations
+		changes := testenv.Need(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
 		if want := []identity.Revocation{all, token, accountBan, again}; !slices.Equal(changes, want) || again.Seq != revision {
 			t.Errorf("changes %+v\nwant %+v up to %d", changes, want, revision)
 		}
-		if rest := must(l.Revocations.RevocationsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
+		if rest := testenv.Need(l.Revocations.RevocationsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
 			t.Errorf("after %d: %+v", all.Seq, rest)
 		}
-		page := must(l.Revocations.ListRevocations(t.Context(), game, "", 0, 1))(t)
+		page := testenv.Need(l.Revocations.ListRevocations(t.Context(), game, "", 0, 1))(t)
 		if len(page) != 1 || page[0] != token {
 			t.Errorf("page %+v", page)
 		}
-		if page = must(l.Revocations.ListRevocations(t.Context(), game, "", page[0].Seq, 2))(t); len(page) != 1 || page[0] != all {
+		if page = testenv.Need(l.Revocations.ListRevocations(t.Context(), game, "", page[0].Seq, 2))(t); len(page) != 1 || page[0] != all {
 			t.Errorf("next page %+v", page)
 		}
-		if page = must(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != accountBan {
+		if page = testenv.Need(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != accountBan {
 			t.Errorf("bans %+v", page)
 		}
 		for range 2 {
 			err := l.Revocations.LiftRevocation(t.Context(), ban("account"))
-			if revision += 2; revision == must(l.Revocations.Revision(t.Context()))(t).Revocations {
+			if revision += 2; revision == testenv.Need(l.Revocations.Revision(t.Context()))(t).Revocations {
 				if err != nil {
 					t.Error(err)
 				}
@@ -61,10 +61,10 @@ func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 				t.Errorf("lifted twice: %v", err)
 			}
 		}
-		if bans := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 10))(t); len(bans) > 0 {
+		if bans := testenv.Need(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 10))(t); len(bans) > 0 {
 			t.Errorf("lifted, and in force: %+v", bans)
 		}
-		if page = must(l.Revocations.ListRevocations(t.Context(), "other.game", "", 0, 10))(t); len(page) > 0 {
+		if page = testenv.Need(l.Revocations.ListRevocations(t.Context(), "other.game", "", 0, 10))(t); len(page) > 0 {
 			t.Errorf("of another game: %+v", page)
 		}
 	})
@@ -80,14 +80,14 @@ func TestARevocationFromBeforeTheLinkCanBeLifted(t *testing.T) {
 		p, account := fmt.Sprint("p", i), fmt.Sprint("account", i)
 		addGuest(t, l, p)
 		revoked.ID = account
-		must(l.Revocations.SetRevocation(t.Context(), revoked))(t)
-		requireNoError(t, l.Accounts.LinkAccount(t.Context(), game, p, account))
+		testenv.Need(l.Revocations.SetRevocation(t.Context(), revoked))(t)
+		testenv.NoError(t, l.Accounts.LinkAccount(t.Context(), game, p, account))
 		revoked.ID = by
 		if err := l.Revocations.LiftRevocation(t.Context(), revoked); err != nil {
 			t.Errorf("lift the revocation of %s by %s: %v", account, by, err)
 		}
 	}
-	if left := must(l.Revocations.ListRevocations(t.Context(), game, "", 0, 10))(t); len(left) > 0 {
+	if left := testenv.Need(l.Revocations.ListRevocations(t.Context(), game, "", 0, 10))(t); len(left) > 0 {
 		t.Errorf("still in force: %+v", left)
 	}
 }
@@ -96,15 +96,15 @@ func TestARevocationFromBeforeTheLinkCanBeLifted(t *testing.T) {
 func TestEndedRevocationsAreDeleted(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
-	past := must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t).ChangedAt - identity.EndedRevocationTTL.Milliseconds()
+	past := testenv.Need(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t).ChangedAt - identity.EndedRevocationTTL.Milliseconds()
 	for _, b := range []identity.Revocation{{ID: "late", EndsAt: past + 60_000}, {ID: "old", EndsAt: past - 1000}} {
 		b.Game, b.Kind = game, identity.KindBan
-		must(l.Revocations.SetRevocation(t.Context(), b))(t)
+		testenv.Need(l.Revocations.SetRevocation(t.Context(), b))(t)
 	}
 	addGuest(t, l, "p2")
-	requireNoError(t, l.Accounts.Erase(t.Context(), game, "p2"))
+	testenv.NoError(t, l.Accounts.Erase(t.Context(), game, "p2"))
 	var ids []string
-	for _, b := range must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t) {
+	for _, b := range testenv.Need(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t) {
 		ids = append(ids, b.ID)
 	}
 	if slices.Sort(ids); !slices.Equal(ids, []string{"late", "p1", "p2"}) {
@@ -119,8 +119,8 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 		const writers, each = 4, 10
 		seen, last := map[string]bool{}, int64(0)
 		read := func() {
-			revision := must(l.Revocations.Revision(t.Context()))(t).Revocations
-			for _, b := range must(l.Revocations.RevocationsSince(t.Context(), last, 1000))(t) {
+			revision := testenv.Need(l.Revocations.Revision(t.Context()))(t).Revocations
+			for _, b := range testenv.Need(l.Revocations.RevocationsSince(t.Context(), last, 1000))(t) {
 				seen[b.ID], last = true, b.Seq
 			}
 			last = max(last, revision)
@@ -145,9 +145,9 @@ func TestKeysAreRotated(t *testing.T) {
 		key := func(id string) identity.Key {
 			return identity.Key{ID: id, Alg: identity.HS256, Secret: []byte("secret " + id)}
 		}
-		requireNoError(t, l.TokenKeys.AddKeyIfNone(t.Context(), game, key("k1")))
-		must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
-		first := must(l.Revocations.Revision(t.Context()))(t)
+		testenv.NoError(t, l.TokenKeys.AddKeyIfNone(t.Context(), game, key("k1")))
+		testenv.Need(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
+		first := testenv.Need(l.Revocations.Revision(t.Context()))(t)
 		before := first.Revocations
 		if first.Keys != 0 {
 			t.Errorf("a ban has moved the revision of keys: %+v", first)
@@ -155,12 +155,12 @@ func TestKeysAreRotated(t *testing.T) {
 		if err := l.TokenKeys.RetireKey(t.Context(), game, "k1", 0); !errors.Is(err, identity.ErrKeyInUse) {
 			t.Errorf("the only key: %v", err)
 		}
-		requireNoError(t, l.TokenKeys.AddKey(t.Context(), game, key("k2")))
-		keys := must(l.TokenKeys.Keys(t.Context(), game))(t)
+		testenv.NoError(t, l.TokenKeys.AddKey(t.Context(), game, key("k2")))
+		keys := testenv.Need(l.TokenKeys.Keys(t.Context(), game))(t)
 		if len(keys) != 2 || keys[1].ID != "k2" || string(keys[1].Secret) != "secret k2" || keys[1].CreatedAt < keys[0].CreatedAt || keys[0].CreatedAt == 0 {
 			t.Errorf("keys %+v", keys)
 		}
-		if now := must(l.Revocations.Revision(t.Context()))(t); now != (identity.Revision{Revocations: before + 1, Keys: before + 1}) {
+		if now := testenv.Need(l.Revocations.Revision(t.Context()))(t); now != (identity.Revision{Revocations: before + 1, Keys: before + 1}) {
 			t.Errorf("revision %+v after %d", now, before)
 		}
 		for _, step := range []struct {
@@ -175,7 +175,7 @@ func TestKeysAreRotated(t *testing.T) {
 			}
 		}
 		for i := range maxKeys - 1 {
-			requireNoError(t, l.TokenKeys.AddKey(t.Context(), game, key(fmt.Sprint("more", i))))
+			testenv.NoError(t, l.TokenKeys.AddKey(t.Context(), game, key(fmt.Sprint("more", i))))
 		}
 		if err := l.TokenKeys.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrTooManyKeys) {
 			t.Errorf("beyond the bound: %v", err)

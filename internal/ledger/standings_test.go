@@ -9,13 +9,14 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // standingsOf returns all standings of a match, read in one page.
 func standingsOf(t *testing.T, l *Ledger, id string) []protocol.OverStanding {
 	t.Helper()
-	m := must(l.History.Match(t.Context(), game, id))(t)
-	return must(l.History.Standings(t.Context(), m, 0, m.Players))(t)
+	m := testenv.Need(l.History.Match(t.Context(), game, id))(t)
+	return testenv.Need(l.History.Standings(t.Context(), m, 0, m.Players))(t)
 }
 
 // wantStandings returns the standings of a result as the push match.over has them. Only the
@@ -43,9 +44,9 @@ func TestMatchReturnsTheCommittedResult(t *testing.T) {
 		r := duel("m1", 12345, "p1", "bot", "p2")
 		r.Standings[1].Bot, r.Standings[1].Nickname = true, "机器人 😀\x00\"'"
 		r.Standings[0].Team, r.Standings[2].Rank = "red", 2
-		must(l.Results.Commit(t.Context(), results(r)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(r)))(t)
 		if got := standingsOf(t, l, "m1"); !reflect.DeepEqual(got, wantStandings(r, "p1")) {
-			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(wantStandings(r, "p1")))(t))
+			t.Errorf("got %s\nwant %s", testenv.Need(json.Marshal(got))(t), testenv.Need(json.Marshal(wantStandings(r, "p1")))(t))
 		}
 		for _, key := range [][2]string{{game, "m2"}, {"other", "m1"}} {
 			if _, err := l.History.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
@@ -66,19 +67,19 @@ func TestAnArenaMatchIsReadInPages(t *testing.T) {
 		for i, player := range []string{"p001", "p000"} {
 			r.Firsts = append(r.Firsts, match.First{Question: i, Player: player, Nickname: "Nick of then", Team: "red", ArrivedAt: 42, ElapsedMS: 7, Node: "n1"})
 		}
-		must(l.Results.Commit(t.Context(), results(r)))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(r)))(t)
 		if e := readEntries(t, l, r); e.last-e.first+1 != int64(len(r.Standings)) {
 			t.Errorf("%+v, want %d entries", e, len(r.Standings))
 		}
 		want := r.Summary()
 		want.Firsts[0].Nickname = "Nick p001"
-		got := must(l.History.Match(t.Context(), game, "m1"))(t)
+		got := testenv.Need(l.History.Match(t.Context(), game, "m1"))(t)
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		var pages []protocol.OverStanding
 		for from := 0; from < got.Players; from += 700 {
-			pages = append(pages, must(l.History.Standings(t.Context(), got, from, from+700))(t)...)
+			pages = append(pages, testenv.Need(l.History.Standings(t.Context(), got, from, from+700))(t)...)
 		}
 		if !reflect.DeepEqual(pages, wantStandings(r, "p001")) {
 			t.Errorf("%d standings, the first %+v", len(pages), pages[0])
@@ -95,6 +96,6 @@ func TestAnArenaMatchIsReadInPages(t *testing.T) {
 
 func recordText(t *testing.T, l *Ledger, id string) (text string) {
 	t.Helper()
-	requireNoError(t, l.readPool.QueryRowContext(t.Context(), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id).Scan(&text))
+	testenv.NoError(t, l.readPool.QueryRowContext(t.Context(), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id).Scan(&text))
 	return text
 }

@@ -19,23 +19,23 @@ func TestSumDaysSumsPastDays(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 3
-		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 0 {
+		if n := testenv.Need(l.Days.SumDays(t.Context(), game))(t); n != 0 {
 			t.Errorf("%d days of an empty ledger", n)
 		}
 		for _, day := range []int64{0, 3, 5} {
 			l.setClock(t, day*dayMS)
 			id := fmt.Sprint("m", day)
-			must(l.Results.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p1", "p3"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p1", "p3"))))(t)
 		}
 		before := readSnapshot(t, l.Ledger)
-		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 5 {
+		if n := testenv.Need(l.Days.SumDays(t.Context(), game))(t); n != 5 {
 			t.Errorf("%d days, want 5", n)
 		}
-		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 0 {
+		if n := testenv.Need(l.Days.SumDays(t.Context(), game))(t); n != 0 {
 			t.Errorf("%d days the second time", n)
 		}
 		for day, want := range map[string]bool{"1970-01-01": true, "1970-01-05": true, "1970-01-06": false, "1970-01-07": false} {
-			if got := must(l.Leaderboards.HasDaySums(t.Context(), game, day))(t); got != want {
+			if got := testenv.Need(l.Leaderboards.HasDaySums(t.Context(), game, day))(t); got != want {
 				t.Errorf("%s summed: %v", day, got)
 			}
 		}
@@ -51,7 +51,7 @@ func TestSumDaysSumsPastDays(t *testing.T) {
 func TestSnapshotIsOneMoment(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		head := readHead(t, l.Ledger)
 		var got []leaderboard.DaySum
 		err := l.Leaderboards.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
@@ -59,9 +59,9 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 				t.Errorf("mark %+v of %+v, first %s", s.Watermark, head, s.FirstDay)
 			}
 			l.setClock(t, dayMS)
-			must(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1", "p3"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1", "p3"))))(t)
 			disqualify(t, l.Ledger, "m1", "p1")
-			must(l.Days.SumDays(t.Context(), game))(t)
+			testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 			for sum, err := range s.Sums {
 				got = append(got, sum)
 				if err != nil {
@@ -96,10 +96,10 @@ func TestConcurrentNodesShareTheDaysToSum(t *testing.T) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 2
 		for i := range 20 {
-			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
+			testenv.Need(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
 		}
 		l.setClock(t, 2*dayMS)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		ended := make([]int, 5)
 		runConcurrently(len(ended), func(i int) {
 			var err error
@@ -119,15 +119,15 @@ func TestSumDaysContinuesAfterACanceledContext(t *testing.T) {
 	t.Parallel()
 	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
 	l.Days.sumPageSize = 1
-	must(l.Results.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
+	testenv.Need(l.Results.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
 	l.setClock(t, dayMS)
-	must(l.Days.StartNewDays(t.Context(), game))(t)
+	testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if n, err := l.Days.SumDays(ctx, game); n != 0 || !IsUnavailable(err) {
 		t.Errorf("%d days, %v", n, err)
 	}
-	must(l.Days.SumDays(t.Context(), game))(t)
+	testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 	checkSums(t, l.Ledger)
 }
 
@@ -146,7 +146,7 @@ func TestSumUntilKilled(t *testing.T) {
 		if err != nil || !over {
 			t.Fatal("all is summed", err)
 		}
-		must(l.Days.sumNextPage(t.Context(), d))(t)
+		testenv.Need(l.Days.sumNextPage(t.Context(), d))(t)
 		fmt.Println("committed", d.startPos)
 	}
 }
@@ -160,16 +160,16 @@ func TestAKilledProcessSumsNothingTwice(t *testing.T) {
 	for i := range 300 {
 		batch = append(batch, duel(fmt.Sprint("m", i), 1, "p1", "p2"))
 	}
-	must(l.Results.Commit(t.Context(), batch))(t)
+	testenv.Need(l.Results.Commit(t.Context(), batch))(t)
 	l.setClock(t, dayMS)
-	must(l.Days.StartNewDays(t.Context(), game))(t)
+	testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 	killAfterLines(t, "TestSumUntilKilled", sumDir+"="+dir, 20)
-	if must(l.Leaderboards.HasDaySums(t.Context(), game, "1970-01-01"))(t) {
+	if testenv.Need(l.Leaderboards.HasDaySums(t.Context(), game, "1970-01-01"))(t) {
 		t.Fatal("the process was killed too late")
 	}
 	disqualify(t, l.Ledger, "m1", "")
 	disqualify(t, l.Ledger, "m299", "p1")
-	must(l.Days.SumDays(t.Context(), game))(t)
+	testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 	checkSums(t, l.Ledger)
 }
 
@@ -177,12 +177,12 @@ func TestAKilledProcessSumsNothingTwice(t *testing.T) {
 // day.
 func TestADayWithAClockChangeIsSummed(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
-		l := openWithClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
+		l := openWithClock(t, db, testenv.Need(time.LoadLocation("Europe/Berlin"))(t))
 		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {
-			l.setClock(t, must(time.Parse(time.RFC3339, at))(t).UnixMilli())
-			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1"))))(t)
+			l.setClock(t, testenv.Need(time.Parse(time.RFC3339, at))(t).UnixMilli())
+			testenv.Need(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1"))))(t)
 		}
-		must(l.Days.SumDays(t.Context(), game))(t)
+		testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 		for day, want := range map[string]int64{"2026-10-24": 1, "2026-10-25": 2, "2026-10-26": 1} {
 			if got := readDaySums(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Aggregates.Matches != want {
 				t.Errorf("%s: %+v, want %d matches", day, got, want)

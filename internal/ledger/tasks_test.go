@@ -14,39 +14,39 @@ import (
 func deadTask(t testing.TB, key string) taskqueue.Task {
 	t.Helper()
 	task := taskqueue.Task{Game: game, Topic: taskqueue.SettleTopic, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
-	requireNoError(t, task.Fail(7, errors.New("no good \x00")))
+	testenv.NoError(t, task.Fail(7, errors.New("no good \x00")))
 	return task
 }
 
 func TestTasksAreAddedReadAndChanged(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
 		added := deadTask(t, "m1")
-		if !must(l.Tasks.AddTask(t.Context(), added))(t) {
+		if !testenv.Need(l.Tasks.AddTask(t.Context(), added))(t) {
 			t.Error("a new key was there")
 		}
 		again := added
 		again.Payload = []byte(`"other"`)
-		if must(l.Tasks.AddTask(t.Context(), again))(t) {
+		if testenv.Need(l.Tasks.AddTask(t.Context(), again))(t) {
 			t.Error("a key was added twice")
 		}
 		page, next, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 10)
 		if err != nil || len(page) != 1 || next != "" || page[0].Payload != nil {
 			t.Fatalf("listed %+v, %q, %v", page, next, err)
 		}
-		got := must(l.Tasks.Task(t.Context(), page[0].ID))(t)
+		got := testenv.Need(l.Tasks.Task(t.Context(), page[0].ID))(t)
 		want := added
 		want.ID, want.CreatedAt, want.ChangedAt = got.ID, got.CreatedAt, got.ChangedAt
 		if !reflect.DeepEqual(got, want) || got.CreatedAt == 0 || got.ChangedAt == 0 {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		done := must(l.Tasks.ChangeTask(t.Context(), got.ID, func(task *taskqueue.Task) error {
+		done := testenv.Need(l.Tasks.ChangeTask(t.Context(), got.ID, func(task *taskqueue.Task) error {
 			task.Finish([]byte("2"))
 			return nil
 		}))(t)
-		if kept := must(l.Tasks.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.StateDone || kept.Tries != 2 {
+		if kept := testenv.Need(l.Tasks.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.StateDone || kept.Tries != 2 {
 			t.Errorf("changed to %+v, kept %+v", done, kept)
 		}
-		if must(l.Tasks.AddTask(t.Context(), again))(t) {
+		if testenv.Need(l.Tasks.AddTask(t.Context(), again))(t) {
 			t.Error("the key of a done task was added again")
 		}
 	})
@@ -70,17 +70,17 @@ func TestAnUnknownTaskIsNotFound(t *testing.T) {
 
 func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l *Ledger) {
-		must(l.Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
+		testenv.Need(l.Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := must(l.Tasks.Task(t.Context(), page[0].ID))(t)
+		before := testenv.Need(l.Tasks.Task(t.Context(), page[0].ID))(t)
 		_, err = l.Tasks.ChangeTask(t.Context(), before.ID, func(task *taskqueue.Task) error {
 			task.Finish(nil)
 			return taskqueue.ErrDone
 		})
-		if after := must(l.Tasks.Task(t.Context(), before.ID))(t); !errors.Is(err, taskqueue.ErrDone) || !reflect.DeepEqual(after, before) {
+		if after := testenv.Need(l.Tasks.Task(t.Context(), before.ID))(t); !errors.Is(err, taskqueue.ErrDone) || !reflect.DeepEqual(after, before) {
 			t.Errorf("%v: %+v became %+v", err, before, after)
 		}
 	})
@@ -90,7 +90,7 @@ func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
 func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
-		must(processes[0].Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
+		testenv.Need(processes[0].Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := processes[0].Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if task := must(processes[0].Tasks.Task(t.Context(), page[0].ID))(t); task.Tries != 11 {
+		if task := testenv.Need(processes[0].Tasks.Task(t.Context(), page[0].ID))(t); task.Tries != 11 {
 			t.Errorf("%d tries after 11", task.Tries)
 		}
 	})
@@ -116,7 +116,7 @@ func TestTasksAreFilteredAndListedInPages(t *testing.T) {
 			if i%2 == 1 {
 				task.State, task.Game = taskqueue.StateDiscarded, "other"
 			}
-			must(l.Tasks.AddTask(t.Context(), task))(t)
+			testenv.Need(l.Tasks.AddTask(t.Context(), task))(t)
 		}
 		for _, tt := range []struct {
 			filter taskqueue.Filter

@@ -20,14 +20,14 @@ func TestTopListsAreTheSameBeforeAndAfterSumming(t *testing.T) {
 		first := duel("m1", 1, "p1", "p2")
 		first.Teams = []match.TeamResult{{Rank: 1, ID: "t1", Name: "Team", Score: 42}}
 		first.Standings[0].Team = "t1"
-		must(l.Results.Commit(t.Context(), results(first, duel("m2", 1, "p3", "p2"), duel("m3", 1, "p4"), duel("m4", 1, "p5", "p1"))))(t)
-		must(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: "m3", Reason: "bots", By: "op"}))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(first, duel("m2", 1, "p3", "p2"), duel("m3", 1, "p4"), duel("m4", 1, "p5", "p1"))))(t)
+		testenv.Need(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: "m3", Reason: "bots", By: "op"}))(t)
 		l.setClock(t, 24*3600*1000)
-		must(l.Results.Commit(t.Context(), results(duel("m5", 1, "p6"))))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(duel("m5", 1, "p6"))))(t)
 		for range 2 {
 			l.wantTop(t, leaderboard.Players, 4, "1 p1 Nick p1 450", "2 p3 Nick p3 300", "2 p2  300")
 			l.wantTop(t, leaderboard.Teams, 1, "1 t1 Team 42")
-			must(l.Days.SumDays(t.Context(), game))(t)
+			testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 		}
 	})
 }

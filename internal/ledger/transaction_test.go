@@ -13,7 +13,9 @@ import (
 func TestATransactionEndsWithItsFirstError(t *testing.T) {
 	eachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: func(topic string) { t.Errorf("topic %q was notified", topic) }})
-		banks := func() int64 { return must(getValue[int64](t.Context(), l.database, "SELECT COUNT(*) FROM banks"))(t) }
+		banks := func() int64 {
+			return testenv.Need(getValue[int64](t.Context(), l.database, "SELECT COUNT(*) FROM banks"))(t)
+		}
 		row := [][]any{{"later"}}
 		for name, fail := range map[string]func(tx *transaction){
 			"exec": func(tx *transaction) { tx.exec(t.Context(), "INSERT INTO missing VALUES (1)") },

@@ -67,7 +67,7 @@ func playSeat(t testing.TB, rng *rand.Rand, rules *match.Rules, index int, quest
 		isUnasked := slices.Contains(unasked, number)
 		limit, multiplier := rules.LimitsMS[number], rules.Multipliers[number]
 		answer := answers.Answer{Player: index, Question: number, Given: json.RawMessage(fmt.Sprintf(`{"choice":%d}`, choice)), ElapsedMS: elapsed, ArrivedAt: 1000 + elapsed, Retracted: isUnasked}
-		base, isRight := raceScoring.Base(question, quiz.Answered{Normalized: must(question.Normalize(quiz.AnswerValue{Choice: &choice}))(t), ElapsedMS: elapsed, LimitMS: limit, Multiplier: multiplier})
+		base, isRight := raceScoring.Base(question, quiz.Answered{Normalized: testenv.Need(question.Normalize(quiz.AnswerValue{Choice: &choice}))(t), ElapsedMS: elapsed, LimitMS: limit, Multiplier: multiplier})
 		answer.Correct = isRight
 		if isUnasked {
 			if isAnswered {
@@ -119,13 +119,13 @@ func (p *playedMatch) setRanks() {
 
 func makeVoid(t *testing.T, l *Ledger, id string, question int) (isNew bool) {
 	t.Helper()
-	return must(l.Corrections.MakeVoid(t.Context(), answers.Void{Game: game, Match: id, Question: question, Reason: "two right answers", By: "op_1"}))(t)
+	return testenv.Need(l.Corrections.MakeVoid(t.Context(), answers.Void{Game: game, Match: id, Question: question, Reason: "two right answers", By: "op_1"}))(t)
 }
 
 // checkRace checks that the ledger shows a match as it was played without its void questions.
 func checkRace(t *testing.T, l *Ledger, want playedMatch) {
 	t.Helper()
-	m := must(l.Answers.Match(t.Context(), game, want.result.Match))(t)
+	m := testenv.Need(l.Answers.Match(t.Context(), game, want.result.Match))(t)
 	if m.Summary.Questions != want.result.Questions || !reflect.DeepEqual(m.Summary.Teams, want.result.Teams) {
 		t.Errorf("summary %+v, want %d questions, teams %+v", m.Summary, want.result.Questions, want.result.Teams)
 	}
@@ -182,14 +182,14 @@ func TestAVoidQuestionEqualsOneThatWasNeverAsked(t *testing.T) {
 				playRace(t, "m2", 6, players[:7], 4).commit(t, l.Ledger)
 				if pages >= 0 {
 					l.setClock(t, dayMS)
-					must(l.Days.StartNewDays(t.Context(), game))(t)
+					testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 				}
 				for range pages {
 					if d, over, err := l.Days.nextUnsummed(t.Context(), game); err == nil && over {
-						must(l.Days.sumNextPage(t.Context(), d))(t)
+						testenv.Need(l.Days.sumNextPage(t.Context(), d))(t)
 					}
 				}
-				before, version := readHead(t, l.Ledger), must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)
+				before, version := readHead(t, l.Ledger), testenv.Need(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)
 				if !makeVoid(t, l.Ledger, "m1", 2) || !makeVoid(t, l.Ledger, "m1", 0) || makeVoid(t, l.Ledger, "m1", 2) {
 					t.Error("a question became void twice, or never")
 				}
@@ -198,17 +198,17 @@ func TestAVoidQuestionEqualsOneThatWasNeverAsked(t *testing.T) {
 				if got := readHead(t, l.Ledger).Pos - before.Pos; got != 2*232 {
 					t.Errorf("%d corrections, want one for each player and team and question", got)
 				}
-				if must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
+				if testenv.Need(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
 					t.Error("the day has the same version, so old rankings stay in use")
 				}
 				checkSums(t, l.Ledger)
-				must(l.Days.SumDays(t.Context(), game))(t)
+				testenv.Need(l.Days.SumDays(t.Context(), game))(t)
 				checkSums(t, l.Ledger)
 				wantSums, wantTotals := sumsWithout(t, want, players)
 				if got := readSnapshot(t, l.Ledger); !reflect.DeepEqual(got, wantSums) {
 					t.Errorf("sums\n%+v, want\n%+v", got, wantSums)
 				}
-				if got := must(l.Players.Player(t.Context(), game, "p000"))(t).Totals; got != wantTotals {
+				if got := testenv.Need(l.Players.Player(t.Context(), game, "p000"))(t).Totals; got != wantTotals {
 					t.Errorf("totals %+v, want %+v", got, wantTotals)
 				}
 			})
@@ -223,7 +223,7 @@ func sumsWithout(t *testing.T, race playedMatch, players []string) ([]leaderboar
 	l := openRaceLedger(t, testenv.SQL{Dir: t.TempDir()})
 	race.commit(t, l.Ledger)
 	playRace(t, "m2", 6, players[:7], 4).commit(t, l.Ledger)
-	return readSnapshot(t, l.Ledger), must(l.Players.Player(t.Context(), game, "p000"))(t).Totals
+	return readSnapshot(t, l.Ledger), testenv.Need(l.Players.Player(t.Context(), game, "p000"))(t).Totals
 }
 
 // Views apply corrections one after the other. After each of them no value is below 0, and
@@ -234,7 +234,7 @@ func TestViewsFollowAVoidQuestionEntryByEntry(t *testing.T) {
 	playRace(t, "m1", 5, names("p", 120), 6).commit(t, l.Ledger)
 	makeVoid(t, l.Ledger, "m1", 1)
 	values, newest := map[string]leaderboard.Aggregates{}, map[string]int64{}
-	for _, row := range must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
+	for _, row := range testenv.Need(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
 		key := string(row.HolderKind) + row.Holder
 		values[key] = values[key].Add(row.Aggregates)
 		if newest[key] = row.Newest; row.Kind == leaderboard.ResultRow {
@@ -283,9 +283,9 @@ func TestVoidQuestionsAndErasedPlayers(t *testing.T) {
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		makeVoid(t, l.Ledger, "m1", 3)
-		requireNoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
+		testenv.NoError(t, l.Accounts.Erase(t.Context(), game, erasedSubjectID))
 		for found := true; found; {
-			found = must(l.Accounts.ForgetErased(t.Context(), 0))(t)
+			found = testenv.Need(l.Accounts.ForgetErased(t.Context(), 0))(t)
 		}
 		makeVoid(t, l.Ledger, "m1", 0)
 		for _, s := range standingsOf(t, l.Ledger, "m1") {
@@ -308,7 +308,7 @@ func TestConcurrentVoidsOfAllQuestions(t *testing.T) {
 		l, players := openRaceLedger(t, db), names("p", 20)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		l.setClock(t, dayMS)
-		must(l.Days.StartNewDays(t.Context(), game))(t)
+		testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 		newVoids := make([]int, 4)
 		runConcurrently(6, func(n int) {
 			for i := range 6 {
@@ -329,7 +329,7 @@ func TestConcurrentVoidsOfAllQuestions(t *testing.T) {
 				}
 			}
 		})
-		m := must(l.History.Match(t.Context(), game, "m1"))(t)
+		m := testenv.Need(l.History.Match(t.Context(), game, "m1"))(t)
 		if got := newVoids[0] + newVoids[1] + newVoids[2] + newVoids[3]; got != len(m.Voided) || m.Questions != 6-got {
 			t.Errorf("%d new voids, summary %+v", got, m)
 		}
@@ -361,7 +361,7 @@ func TestVoidQuestionsOfBuzzerMatchesAndDuels(t *testing.T) {
 			makeVoid(t, l.Ledger, p.result.Match, 0)
 			makeVoid(t, l.Ledger, p.result.Match, 2)
 		}
-		m := must(l.History.Match(t.Context(), game, "m1"))(t)
+		m := testenv.Need(l.History.Match(t.Context(), game, "m1"))(t)
 		if want := []match.TeamResult{{Rank: 1, ID: "blue", Score: 1}, {Rank: 2, ID: "red"}}; !reflect.DeepEqual(m.Teams, want) || len(m.Firsts) != 1 || m.Firsts[0].Player != "p001" {
 			t.Errorf("teams %+v, firsts %+v", m.Teams, m.Firsts)
 		}
@@ -408,8 +408,8 @@ func TestVoidsThatAreRefusedChangeNothing(t *testing.T) {
 		for _, p := range []playedMatch{survival, early, half, lost, malformed} {
 			p.commit(t, l.Ledger)
 		}
-		must(l.Results.Commit(t.Context(), results(playRace(t, "m6", 5, players, 6).result)))(t)
-		must(l.exec(t.Context(), "UPDATE answers SET texts = '[' WHERE match_id = 'm7' AND block = 1"))(t)
+		testenv.Need(l.Results.Commit(t.Context(), results(playRace(t, "m6", 5, players, 6).result)))(t)
+		testenv.Need(l.exec(t.Context(), "UPDATE answers SET texts = '[' WHERE match_id = 'm7' AND block = 1"))(t)
 		before := readHead(t, l.Ledger)
 		for _, c := range []struct {
 			match    string
@@ -431,7 +431,7 @@ func TestVoidsThatAreRefusedChangeNothing(t *testing.T) {
 		if head := readHead(t, l.Ledger); head != before {
 			t.Errorf("head %+v, before %+v", head, before)
 		}
-		if voids := must(getValue[int](t.Context(), l.database, "SELECT COUNT(*) FROM voids"))(t); voids != 0 {
+		if voids := testenv.Need(getValue[int](t.Context(), l.database, "SELECT COUNT(*) FROM voids"))(t); voids != 0 {
 			t.Errorf("%d voids", voids)
 		}
 	})

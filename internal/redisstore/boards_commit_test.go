@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	lb "laststand/internal/leaderboard"
+
+	"laststand/internal/testenv"
 )
 
 // readEntries reads the entries of ids on a board by id, and the board's size.
@@ -96,7 +98,7 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 		entries := manyEntries(400)
 		fixture.commit(t, fixture.transaction(10, put(players("all"), entries...)))
 		for from := int64(0); from < 400; from += 150 {
-			got := must(fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 150))(t)
+			got := testenv.Need(fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), from, 150))(t)
 			end := min(from+150, 400)
 			if len(got) != int(end-from) || got[0] != entries[399-from].ID || got[len(got)-1] != entries[400-end].ID {
 				t.Fatalf("members from %d: %d, %s to %s", from, len(got), got[0], got[len(got)-1])
@@ -133,7 +135,7 @@ func TestACorruptBoardSetIsNotRead(t *testing.T) {
 		// makes it fail.
 		for _, key := range fixture.allKeys(t) {
 			if strings.HasSuffix(key, ":meta") {
-				requireNoError(t, errors.Join(fixture.rdb.Del(t.Context(), key).Err(), fixture.rdb.Set(t.Context(), key, "no hash", 0).Err()))
+				testenv.NoError(t, errors.Join(fixture.rdb.Del(t.Context(), key).Err(), fixture.rdb.Set(t.Context(), key, "no hash", 0).Err()))
 			}
 		}
 		tx := fixture.transaction(11, put(players("all"), lb.BoardEntry{ID: "p0001", Newest: 11, Aggregates: newAggregates(5)}))

@@ -83,7 +83,7 @@ func TestARepeatedScriptWritesNothingMore(t *testing.T) {
 		cluster.ledger.startDay()
 		cluster.addResults()
 		for range 2 {
-			requireNoError(t, applier.Apply(t.Context(), cluster.cfg.Game))
+			testenv.NoError(t, applier.Apply(t.Context(), cluster.cfg.Game))
 			cluster.checkAll(t, 0, 4)
 			cluster.ledger.addPlayerResult("p1", newAggregates(3))
 		}
@@ -94,12 +94,12 @@ func TestApplyRebuildsACorruptBoardSet(t *testing.T) {
 	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
 		cluster.addResults()
 		cluster.apply(t, 0)
-		served := must(cluster.nodes[0].store.ServedState(t.Context(), cluster.cfg.Game, cluster.cfg.Hash()))(t)
+		served := testenv.Need(cluster.nodes[0].store.ServedState(t.Context(), cluster.cfg.Game, cluster.cfg.Hash()))(t)
 		brokenTx := lb.Transaction{ExpectedVersion: served.Version, Version: "next", Progress: served.Progress, Config: cluster.cfg, Changes: map[lb.Board]lb.Change{
 			players("all"): put(players("all"), lb.BoardEntry{ID: "p1", Newest: 99, Aggregates: newAggregates(5)}).Change,
 		}}
 		key := "{b:" + cluster.cfg.Game + "}:" + served.ID + ":player:all:meta"
-		requireNoError(t, errors.Join(cluster.rdb.Del(t.Context(), key).Err(), cluster.rdb.Set(t.Context(), key, "no hash", 0).Err()))
+		testenv.NoError(t, errors.Join(cluster.rdb.Del(t.Context(), key).Err(), cluster.rdb.Set(t.Context(), key, "no hash", 0).Err()))
 		if err := cluster.nodes[0].store.Commit(t.Context(), served.BoardSet, []lb.Transaction{brokenTx}); err == nil {
 			t.Fatal("the transaction did not fail")
 		}

@@ -55,7 +55,7 @@ func (s *storeFixture) begin(t *testing.T, id string) lb.BoardSet {
 		Version:  id + "-0", Loading: true,
 		Progress: lb.Progress{Watermark: lb.Watermark{Epoch: "e1"}},
 	}
-	requireNoError(t, s.Begin(t.Context(), s.cfg, s.lastState, 1000))
+	testenv.NoError(t, s.Begin(t.Context(), s.cfg, s.lastState, 1000))
 	return s.lastState.BoardSet
 }
 
@@ -76,20 +76,20 @@ func (s *storeFixture) transaction(pos int64, changes ...boardChange) lb.Transac
 
 func (s *storeFixture) commit(t *testing.T, txs ...lb.Transaction) {
 	t.Helper()
-	requireNoError(t, s.Commit(t.Context(), s.lastState.BoardSet, txs))
+	testenv.NoError(t, s.Commit(t.Context(), s.lastState.BoardSet, txs))
 	lastTx := txs[len(txs)-1]
 	s.lastState.Version, s.lastState.Progress = lastTx.Version, lastTx.Progress
 }
 
 func (s *storeFixture) publish(t *testing.T) {
 	t.Helper()
-	requireNoError(t, s.Publish(t.Context(), s.lastState.BoardSet))
+	testenv.NoError(t, s.Publish(t.Context(), s.lastState.BoardSet))
 }
 
 // served returns the state of the served board set.
 func (s *storeFixture) served(t *testing.T) lb.BoardSetState {
 	t.Helper()
-	state := must(s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash()))(t)
+	state := testenv.Need(s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash()))(t)
 	return state
 }
 
@@ -141,20 +141,3 @@ func (s *storeFixture) rankingID(span string) lb.RankingID {
 }
 
 func players(span string) lb.Board { return lb.Board{Kind: lb.Players, Span: span} }
-
-// must returns a function that returns a value, or ends the test if there is an error.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		requireNoError(t, err)
-		return value
-	}
-}
-
-// requireNoError ends the test if there is an error.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

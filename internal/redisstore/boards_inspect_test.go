@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	lb "laststand/internal/leaderboard"
+
+	"laststand/internal/testenv"
 )
 
 func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
@@ -24,7 +26,7 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 		fixture.commit(t, tx)
 		for _, key := range fixture.allKeys(t) {
 			if strings.HasSuffix(key, ":parts") {
-				requireNoError(t, fixture.rdb.HDel(t.Context(), key, ghost.ID).Err())
+				testenv.NoError(t, fixture.rdb.HDel(t.Context(), key, ghost.ID).Err())
 			}
 		}
 		boards, orders := []lb.Board{players("all"), players("7d.0")}, fixture.cfg.RankingOrders()

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	lb "laststand/internal/leaderboard"
+
+	"laststand/internal/testenv"
 )
 
 func TestOneHolderHasALeaseAtATime(t *testing.T) {
@@ -12,7 +14,7 @@ func TestOneHolderHasALeaseAtATime(t *testing.T) {
 		applyLease := lb.LeaseID{Game: fixture.cfg.Game, Work: "apply"}
 		acquire := func(leaseID lb.LeaseID, holder string, ttl time.Duration) bool {
 			t.Helper()
-			isHolder := must(fixture.SetLease(t.Context(), leaseID, holder, ttl))(t)
+			isHolder := testenv.Need(fixture.SetLease(t.Context(), leaseID, holder, ttl))(t)
 			return isHolder
 		}
 		release := func(holder string) {

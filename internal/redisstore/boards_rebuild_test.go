@@ -9,6 +9,7 @@ import (
 
 	lb "laststand/internal/leaderboard"
 	"laststand/internal/redisstore"
+	"laststand/internal/testenv"
 )
 
 // publishHookStore calls its hook before and after a board set is published.
@@ -38,7 +39,7 @@ func TestReadersSeeOldOrNewBoardsDuringARebuild(t *testing.T) {
 		applier := cluster.applierOn(publishHookStore{cluster.nodes[0].store, func(bool) {
 			pages = append(pages, cluster.page(t, 0, lb.Query{Window: lb.All}))
 		}})
-		requireNoError(t, applier.Apply(t.Context(), cluster.cfg.Game))
+		testenv.NoError(t, applier.Apply(t.Context(), cluster.cfg.Game))
 		cluster.checkAll(t, 0, 2)
 		if len(pages) != 2 || !reflect.DeepEqual(pages[0], oldPage) || reflect.DeepEqual(pages[1], oldPage) {
 			t.Fatalf("readers saw %+v, before the rebuild %+v", pages, oldPage)
@@ -87,7 +88,7 @@ func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
 				cluster.checkAll(t, i, 3)
 			}
 			cluster.ledger.addPlayerResult("p4", newAggregates(4))
-			requireNoError(t, cluster.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()))
+			testenv.NoError(t, cluster.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()))
 			for _, cfg := range []lb.Config{old, changed} {
 				if state, err := cluster.nodes[1].store.ServedState(t.Context(), cfg.Game, cfg.Hash()); err != nil || state.Version == "" {
 					t.Fatalf("state %+v, %v: Sweep removed boards that were just written", state, err)

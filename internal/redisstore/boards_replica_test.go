@@ -25,7 +25,7 @@ func TestALaggingReplicaIsPromoted(t *testing.T) {
 	if n, err := masterClient.Do(t.Context(), "WAIT", 1, 10_000).Int(); err != nil || n != 1 {
 		t.Fatalf("%d replicas have the boards: %v", n, err)
 	}
-	requireNoError(t, replicaClient.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+	testenv.NoError(t, replicaClient.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	cluster.addResults()
 	cluster.ledger.startDay()
 	cluster.addResults()
@@ -43,7 +43,7 @@ func TestALaggingReplicaIsPromoted(t *testing.T) {
 
 func newClient(t *testing.T, server *testenv.Server) *redis.Client {
 	t.Helper()
-	options := must(redis.ParseURL(server.URL))(t)
+	options := testenv.Need(redis.ParseURL(server.URL))(t)
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	return client

@@ -6,6 +6,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/redisx"
+	"laststand/internal/testenv"
 )
 
 // Every reply of Redis is either refused or read as it was written.
@@ -34,7 +35,7 @@ func FuzzReplies(f *testing.F) {
 // checkProgress checks that progress is the same after it was encoded and decoded.
 func checkProgress(t *testing.T, progress leaderboard.Progress) {
 	t.Helper()
-	fields := must(stateFields(progress, false, 0))(t)
+	fields := testenv.Need(stateFields(progress, false, 0))(t)
 	state := map[any]any{}
 	for i := 0; i < len(fields); i += 2 {
 		state[fields[i]] = fields[i+1]
@@ -47,6 +48,6 @@ func checkProgress(t *testing.T, progress leaderboard.Progress) {
 
 func mustUnpack(t *testing.T, packed string) leaderboard.BoardEntry {
 	t.Helper()
-	entry := must(unpackEntry("p", packed))(t)
+	entry := testenv.Need(unpackEntry("p", packed))(t)
 	return entry
 }

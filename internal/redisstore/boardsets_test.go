@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lb "laststand/internal/leaderboard"
+
+	"laststand/internal/testenv"
 )
 
 func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
@@ -43,7 +45,7 @@ func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
 func TestARequestedBuildIsPendingUntilItIsPublished(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		for _, reason := range []string{"asked", "drift"} {
-			requireNoError(t, fixture.RequestBuild(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), reason))
+			testenv.NoError(t, fixture.RequestBuild(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), reason))
 			if state := fixture.served(t); state.ID != "" || state.PendingBuild != "asked" {
 				t.Fatalf("state %+v, want the first request", state)
 			}
@@ -63,7 +65,7 @@ func TestOnlyTheLastBegunBoardSetIsPublished(t *testing.T) {
 		for range 2 { // repeated, as after a timeout
 			fixture.begin(t, "two")
 		}
-		requireNoError(t, fixture.Publish(t.Context(), one))
+		testenv.NoError(t, fixture.Publish(t.Context(), one))
 		if state := fixture.served(t); state.ID != "" || state.PendingBuild != "two" {
 			t.Fatalf("served %+v", state)
 		}
@@ -94,7 +96,7 @@ func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
 				t.Fatalf("%s: served %+v, %v", name, state, corrupt)
 			}
 		}
-		requireNoError(t, fixture.rdb.HSet(t.Context(), stateKey, "version", fixture.lastState.Version).Err())
+		testenv.NoError(t, fixture.rdb.HSet(t.Context(), stateKey, "version", fixture.lastState.Version).Err())
 		fixture.publish(t)
 		if state := fixture.served(t); state.ID != "one" {
 			t.Fatalf("served %+v", state)
@@ -129,7 +131,7 @@ func TestLastPublishedReturnsTheNewestServedConfig(t *testing.T) {
 		fixture.commit(t, fixture.transaction(10))
 		fixture.publish(t)
 		fixture.checkLastPublished(t, old)
-		requireNoError(t, fixture.Sweep(t.Context(), old.Game, old.Hash(), 2001))
+		testenv.NoError(t, fixture.Sweep(t.Context(), old.Game, old.Hash(), 2001))
 		fixture.checkLastPublished(t, old)
 		if state, err := fixture.ServedState(t.Context(), changed.Game, changed.Hash()); err != nil || state.ID != "" {
 			t.Fatalf("state %+v, %v after the sweep", state, err)
@@ -151,7 +153,7 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		fixture.publishWith(t, players("all"), manyEntries(7)...)
 		sweep := func(before int64) {
 			t.Helper()
-			requireNoError(t, fixture.Sweep(t.Context(), old.Game, old.Hash(), before))
+			testenv.NoError(t, fixture.Sweep(t.Context(), old.Game, old.Hash(), before))
 		}
 		sweep(2000)
 		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 7 {
@@ -183,7 +185,7 @@ func TestALostStateIsNotReady(t *testing.T) {
 		if !slices.Contains(fixture.allKeys(t), stateKey) {
 			t.Fatalf("no %s in %v", stateKey, fixture.allKeys(t))
 		}
-		requireNoError(t, fixture.rdb.Del(t.Context(), stateKey).Err())
+		testenv.NoError(t, fixture.rdb.Del(t.Context(), stateKey).Err())
 		if served := fixture.served(t); served.ID != boardSet.ID || served.Version != "" {
 			t.Fatalf("served %+v", served)
 		}
@@ -229,7 +231,7 @@ func TestNoTransactionAppliesToABoardSetThatIsBeingRemoved(t *testing.T) {
 		fixture.publish(t)
 		var commitErr error
 		fixture.rdb.AddHook(afterListing(func(ctx context.Context) { commitErr = fixture.Commit(ctx, removed, []lb.Transaction{late}) }))
-		requireNoError(t, fixture.Sweep(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), 0))
+		testenv.NoError(t, fixture.Sweep(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), 0))
 		if !errors.Is(commitErr, lb.ErrStale) {
 			t.Fatalf("a transaction during the removal: %v", commitErr)
 		}

@@ -129,7 +129,7 @@ func TestAttemptsAtSeveralNodesShareTheTokens(t *testing.T) {
 // countLocalDecisions returns how often a node decided alone: Redis is slow on a busy machine.
 func countLocalDecisions(t *testing.T, registry *prometheus.Registry) (n int64) {
 	t.Helper()
-	families := must(registry.Gather())(t)
+	families := testenv.Need(registry.Gather())(t)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if family.GetName() == "laststand_limit_store_errors_total" {
@@ -146,7 +146,7 @@ func TestSecretsAreStoredForADay(t *testing.T) {
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		store, key := NewLimits(client, func() int64 { return epoch }), ulid.Make().String()
 		before, err := store.HasSecret(t.Context(), "codes", key, "s")
-		requireNoError(t, errors.Join(err, store.AddSecret(t.Context(), "codes", key, "s")))
+		testenv.NoError(t, errors.Join(err, store.AddSecret(t.Context(), "codes", key, "s")))
 		after, err := store.HasSecret(t.Context(), "codes", key, "s")
 		ttl := client.PTTL(t.Context(), secretKey("codes", key, "s")).Val()
 		if err != nil || before || !after || ttl <= secretTTL-time.Minute || ttl > secretTTL {

@@ -124,7 +124,7 @@ func TestNodeDecidesAloneIfRedisFails(t *testing.T) {
 		NewRule(overload.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
 	ada := overload.ObjectKey("demo", "ada")
 	take := func() error { return rule.Take(context.Background(), ada, 1) }
-	requireNoError(t, errors.Join(take(), take()))
+	testenv.NoError(t, errors.Join(take(), take()))
 	server.Kill()
 	if err := errors.Join(take(), take()); err != nil {
 		t.Errorf("a demand within the node's own bucket is refused: %v", err)

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"laststand/internal/lobby"
+	"laststand/internal/testenv"
 )
 
 // setBusy records that a player is in a match.
 func (l *lobbyTest) setBusy(player, id string) {
 	l.Helper()
-	requireNoError(l.T, l.client.Set(l.Context(), lobbyKeys{l.game}.busy(player), "match:"+id, busyTTL).Err())
+	testenv.NoError(l.T, l.client.Set(l.Context(), lobbyKeys{l.game}.busy(player), "match:"+id, busyTTL).Err())
 }
 
 func (l *lobbyTest) free(player, id string) error {
@@ -26,7 +27,7 @@ func TestFreeReleasesManyPlayers(t *testing.T) {
 			test.setBusy(all[i].Player, all[i].Match)
 		}
 		test.setBusy("p_1", "m_later")
-		requireNoError(test.T, test.Free(test.Context(), test.game, all))
+		testenv.NoError(test.T, test.Free(test.Context(), test.game, all))
 		for _, freed := range all {
 			want := lobby.Activity{}
 			if freed.Player == "p_1" {
@@ -116,7 +117,7 @@ func TestFormingMatchPreventsOccupy(t *testing.T) {
 			test.Fatal("not paired")
 		}
 		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{Match: "m_1"})
-		requireNoError(test.T, test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada}}))
+		testenv.NoError(test.T, test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada}}))
 		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{})
 	})
 }

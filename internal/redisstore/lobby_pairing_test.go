@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"laststand/internal/lobby"
+	"laststand/internal/testenv"
 )
 
 // rollBack rolls a pairing back and reports whether it existed.
 func (l *lobbyTest) rollBack(pairing lobby.Pairing, now int64) bool {
 	l.Helper()
-	rolledBack := must(l.RollBackPairing(l.Context(), pairing, now))(l.T)
+	rolledBack := testenv.Need(l.RollBackPairing(l.Context(), pairing, now))(l.T)
 	return rolledBack
 }
 
@@ -81,7 +82,7 @@ func TestCompletedPairingIsNotRolledBack(t *testing.T) {
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}
-		requireNoError(test.T, test.CompletePairing(test.Context(), pairing))
+		testenv.NoError(test.T, test.CompletePairing(test.Context(), pairing))
 		if test.rollBack(pairing, epoch) {
 			test.Error("the completed pairing was rolled back")
 		}
@@ -99,9 +100,9 @@ func TestLastDuelIsStoredUntilItIsSettled(t *testing.T) {
 		if !test.pair("m_1", ada, bob) {
 			test.Fatal("not paired")
 		}
-		requireNoError(test.T, test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}))
+		testenv.NoError(test.T, test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}))
 		free := func(id string) {
-			requireNoError(test.T, test.Free(test.Context(), test.game, []lobby.PlayerMatch{{Player: "ada", Match: id}}))
+			testenv.NoError(test.T, test.Free(test.Context(), test.game, []lobby.PlayerMatch{{Player: "ada", Match: id}}))
 		}
 		request := lobby.OccupyRequest{Game: test.game, Player: "ada", Match: "m_2", Former: "m_1"}
 		if busyWith, err := test.Occupy(test.Context(), request, epoch); err != nil || busyWith != (lobby.Activity{}) {

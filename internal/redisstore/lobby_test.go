@@ -232,7 +232,7 @@ func TestListNearestRenewsTheActivity(t *testing.T) {
 	testLobby(t, func(test *lobbyTest) {
 		ada := test.addTicketFor("ada", epoch)
 		busy := lobbyKeys{test.game}.busy("ada")
-		requireNoError(test.T, test.client.PExpire(test.Context(), busy, time.Minute).Err())
+		testenv.NoError(test.T, test.client.PExpire(test.Context(), busy, time.Minute).Err())
 		test.checkNearest(ada, epoch)
 		if ttl := test.client.TTL(test.Context(), busy).Val(); ttl < busyTTL-time.Minute {
 			test.Errorf("busy for %v", ttl)

@@ -31,13 +31,13 @@ func testNames(t *testing.T, run func(s *namesTest)) {
 
 func (s *namesTest) reserveFor(requester string, skeletons ...string) []bool {
 	s.Helper()
-	isReserved := must(s.Reserve(s.Context(), s.game, requester, skeletons))(s.T)
+	isReserved := testenv.Need(s.Reserve(s.Context(), s.game, requester, skeletons))(s.T)
 	return isReserved
 }
 
 func (s *namesTest) reservedFor(skeleton string) string {
 	s.Helper()
-	requester := must(s.ReservedFor(s.Context(), s.game, skeleton))(s.T)
+	requester := testenv.Need(s.ReservedFor(s.Context(), s.game, skeleton))(s.T)
 	return requester
 }
 
@@ -124,7 +124,7 @@ func TestAClaimedNameIsHeld(t *testing.T) {
 		test.reserveFor("p:ada", "x")
 		for _, holder := range []string{"", "d:1", "p:bob"} {
 			if holder != "" {
-				requireNoError(test.T, test.Hold(test.Context(), test.game, holder, "x"))
+				testenv.NoError(test.T, test.Hold(test.Context(), test.game, holder, "x"))
 			}
 			if got, err := test.HeldFor(test.Context(), test.game, "x"); got != holder || err != nil {
 				test.Errorf("held for %q, %v; want %q", got, err, holder)

@@ -40,7 +40,7 @@ func (test *sessionsTest) assign(store *Sessions, player string) (int64, string)
 
 func (test *sessionsTest) newest(player string) int64 {
 	test.Helper()
-	number := must(test.storeA.Newest(test.Context(), test.game, player))(test.T)
+	number := testenv.Need(test.storeA.Newest(test.Context(), test.game, player))(test.T)
 	return number
 }
 
@@ -93,7 +93,7 @@ func TestRepeatedAttemptGetsSameNumber(t *testing.T) {
 func TestNumbersRiseAfterKeyIsLost(t *testing.T) {
 	testSessions(t, func(test *sessionsTest) {
 		before, _ := test.assign(test.storeA, "ada")
-		requireNoError(test.T, test.client.Del(test.Context(), sessionKey(test.game, "ada")).Err())
+		testenv.NoError(test.T, test.client.Del(test.Context(), sessionKey(test.game, "ada")).Err())
 		test.storeB.now = func() int64 { return before + 1 }
 		if after, former := test.assign(test.storeB, "ada"); after <= before || former != "" {
 			test.Errorf("%d after %d, former %q", after, before, former)

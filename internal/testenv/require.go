@@ -75,3 +75,21 @@ func Chromium(t testing.TB) (path string, ok bool) {
 func Interpreter(t testing.TB, name string) (path string, ok bool) {
 	return programPath(name), isInstalled(t, name)
 }
+
+// Need returns a function that returns a value, or ends the test if there is an error. So a test
+// passes the results of a call on as they are: Need(call())(t).
+func Need[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		NoError(t, err)
+		return value
+	}
+}
+
+// NoError ends the test if there is an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
