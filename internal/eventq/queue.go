@@ -27,8 +27,8 @@ type Queue interface {
 	// marks when the queue is due. The queue expires if it is not used for long.
 	// ErrFull means that nothing has changed.
 	Push(ctx context.Context, policy Policy, p Push) (PushResult, error)
-	// Due returns games of a partition that are due, the earliest first: a batch can be
-	// taken, or a lease has ended. next is when the next of the other games is due, or 0.
+	// Due returns due games of a partition, the earliest first. A game is due if a batch can
+	// be taken, or a lease has ended. The time next is that of the first other game, or 0.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
 	// Take moves the oldest items in flight as one batch, unless the game is
 	// paused, cools down or has reached its rate limit. A message that was tried

@@ -75,9 +75,9 @@ func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) 
 	return more, t.Next
 }
 
-// takeAndSend makes a take in a place of the pool, and sends its messages. more says
-// whether the worker goes on: there is another full batch, and others do not suffice
-// for it. If the service ends before there is a place, it takes nothing new.
+// takeAndSend makes a take in a place of the pool, and sends its messages. The result more
+// says whether the worker must go on, because another full batch waits and the other
+// workers are not enough. If the service ends before there is a place, it takes nothing new.
 func (s *sender) takeAndSend(ctx context.Context, b *batch) (t TakeResult, more bool, err error) {
 	g, pool := b.game, poolOwn
 	if !g.Hot && !g.sending.isShared() {

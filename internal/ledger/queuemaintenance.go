@@ -16,8 +16,8 @@ type TaskMaintenance struct{ *database }
 
 const (
 	// lockMaintenance ensures that only one process at a time returns due tasks. Of two, the
-	// second can lock a task that the first has returned meanwhile, and then wait for its
-	// queue. A claim that has locked the queue waits for the task: a deadlock.
+	// second can lock a task that the first has just returned, and then wait for the task's
+	// queue. A claim that has locked that queue waits for the task: a deadlock.
 	lockMaintenance = `SELECT id FROM ledger_info WHERE id = 1 {free}`
 
 	lockDue = `

@@ -23,7 +23,7 @@ local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
 if not phase or tonumber(m[7]) < tonumber(seen_version) or tonumber(m[13] or 0) < tonumber(written) then
   return {phase and 'abandoned' or 'gone'}
 end
-local n, is_extensible = (#ARGV - 7) / width, mode == 'race' or mode == 'survival'
+local n, is_extensible, refusal = (#ARGV - 7) / width, mode == 'race' or mode == 'survival', '{"closed":' .. closes_at .. '}'
 local players, left_fields, record_fields = {}, {}, {}
 for i = 1, n do
   local player = ARGV[9 + (i - 1) * width]
@@ -34,7 +34,7 @@ local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields
 
 -- Returns why an answer is not accepted, or nil if it is.
 local function refuse(i, a, last_right)
-  local earlier, refusal = earlier_records[i], '{"closed":' .. closes_at .. '}'
+  local earlier = earlier_records[i]
   if earlier and string.match(earlier, '^{"id":"([^"]*)"') == a[1] then
     return {'accepted', earlier, 0, tonumber(m[5]), 0}
   elseif has_left[i] or not (mode == 'duel' or sums[i] or redis.call('HEXISTS', seats, a[2]) == 1) then

@@ -36,10 +36,9 @@ func appendPoints(record []byte, points int64) []byte {
 	return append(strconv.AppendInt(record, points, 10), '}')
 }
 
-// refusal returns what takes the place of a record after an answer was too late, while the
-// question was open: another node may have received an answer of the player in time, and stalled
-// before it reached the store. The store accepts no answer of the player until the question
-// closes at another time.
+// refusal returns what takes the place of a record when an answer to an open question is too
+// late. Then the store accepts no answer of the player until closes_at changes. Without it, an
+// answer could count after the refusal: another node may have received it in time, and stalled.
 func refusal(closesAt int64) string { return fmt.Sprintf(`{"closed":%d}`, closesAt) }
 
 // isRefusal reports whether a text is a refusal in the place of a record.
