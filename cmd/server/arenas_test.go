@@ -26,7 +26,7 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, max_schedu
 // cluster and PostgreSQL.
 func runOnEachDeployment(t *testing.T, test func(t *testing.T, urls []string, token func(role, sub string) string)) {
 	t.Helper()
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		flags := cli.Flags{Config: configFile(t, fastArenasConfig), Data: &db.Dir, Database: &db.URL}
 		nodes := 1
 		if db.URL != "" {

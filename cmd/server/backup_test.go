@@ -17,7 +17,7 @@ import (
 // A backup of a running server is restored into another database, beside an empty Redis. Every
 // view shows what the original shows.
 func TestEveryViewOfARestoredServerIsLikeTheOriginal(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 		t.Cleanup(receiver.Close)
 		config := configFile(t, webhookConfigText("UTC", fmt.Sprintf(`{name: gone, url: "%s/gone", events: [match.settled], allow_private: true}`, receiver.URL)))

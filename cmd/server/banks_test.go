@@ -41,7 +41,7 @@ func bankCommand(t *testing.T, db testenv.SQL, args ...string) string {
 // The command imports each format, detected or named, first as a dry run. A second import adds
 // nothing. The output lists skipped items by line and reason.
 func TestBankImportReadsEachFormat(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		for _, s := range bankSamples {
 			importArgs := []string{"import", "--bank=b." + s.format, "--lang=en", "--category=General", samplePath(s.file)}
 			withFormat := slices.Concat(importArgs, []string{"--format=" + s.format})
@@ -121,7 +121,7 @@ func TestInvalidBankCommandsFailWithAReason(t *testing.T) {
 
 // A running server asks the questions of a bank within seconds of its import.
 func TestARunningServerUsesAnImportedBank(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
 		p := newPlayer(t, node.url)

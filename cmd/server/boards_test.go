@@ -15,7 +15,7 @@ import (
 // While the server runs, commands compare leaderboards with the ledger and build new ones while
 // clients read the old ones. A correction repairs them.
 func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		cache := redisWithDocumentedKeys(t)
 		node := startNode(t, cli.Flags{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL, Redis: &cache})
 		run := func(wantCode int, wantOutput string, args ...string) {

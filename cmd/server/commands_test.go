@@ -172,7 +172,7 @@ func TestInvalidTokenCommandsFail(t *testing.T) {
 
 // A command prints a token alone on a line while a server runs, and the server accepts it.
 func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		token := func(args ...string) string {
 			t.Helper()

@@ -24,7 +24,7 @@ const (
 // TestFiftyDuelsFollowTheRulesEndToEnd plays 50 duels at the same time over real sockets, embedded and on a real Redis and
 // PostgreSQL. It checks all frames against the rules, and all stored data against the frames.
 func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		flags := cli.Flags{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL}
 		if db.URL != "" {
 			url := redisWithDocumentedKeys(t)

@@ -36,7 +36,7 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 // key of Redis for their names, device and subject. Only keys of a match still have them, and
 // those expire.
 func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		server := testenv.Redis(t)
 		cluster := testCluster{config: configFile(t, fastErasingConfig), redis: server.URL, db: db}
 		if db.Dir == "" {

@@ -142,7 +142,7 @@ func watchAll(t *testing.T, p *nodeProcess, list leaderboard.Listing) {
 // A rebuild refuses no reads. After Redis was emptied, only the leaderboards are unavailable until
 // they are rebuilt, and the node stays ready.
 func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		flags := cli.Flags{Config: configFile(t, unlimitedReadsConfig), Data: &db.Dir, Database: &db.URL}
 		var cache *testenv.Server
 		if db.URL != "" {

@@ -83,7 +83,7 @@ func TestAStartFailsIfRedisRefuses(t *testing.T) {
 }
 
 func TestAStartFailsWithoutItsDatabase(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			checkContains(t, runFailingStart(t, "--data="+existingFile(t)), "--data", "not a directory")
 			return

@@ -40,7 +40,7 @@ func readClose(t *testing.T, p *player.Player) int {
 // SIGTERM notifies all clients. The server closes idle sessions immediately and sessions of players
 // when their match is over. It stores the result, and the process ends with 0.
 func TestAStopWaitsForMatches(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		flags := append(ledgerFlags(db), "--config="+configFile(t, slowDuelsConfig))
 		p := startProcess(t, flags...)
 		idle := newPlayer(t, p.url)
@@ -110,7 +110,7 @@ func TestASecondSignalEndsTheProcessImmediately(t *testing.T) {
 
 // A kill during a match loses no settled result, and every player can play again.
 func TestAKillLosesNothingSettled(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		flags := append(ledgerFlags(db), "--config="+configFile(t, fastDuelsConfig))
 		p := startProcess(t, flags...)
 		settled := playDuels(t, p.url, 5)

@@ -106,7 +106,7 @@ func (s tasksClient) state(task claimedTask) string {
 // The tasks of a game pass through all states over HTTP. After a lease ends, another worker of
 // the same game gets the task. Other games never do.
 func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		config := configFile(t, "games: {demo: , other: }\n")
 		node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Database: &db.URL})
 		demo, other := newTasksClient(t, node, "demo"), newTasksClient(t, node, "other")
@@ -157,7 +157,7 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 // A claim that waits gets a task as soon as there is one. It gets an answer when its node
 // stops.
 func TestAWaitingClaimGetsANewTask(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		demo := newTasksClient(t, node, "demo")
 		claimed := make(chan []claimedTask)

@@ -59,7 +59,7 @@ func findTaskID(t *testing.T, listed, key string) string {
 // An operator lists, shows, edits and requeues a dead letter. Then the server notifies the
 // player, and the result is on the leaderboards.
 func TestAnEditedDeadLetterIsSettled(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		run := func(wantCode int, args ...string) string {
 			t.Helper()
@@ -110,7 +110,7 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 // Operators can edit, discard and requeue tasks of any topic. `task-queues list` prints a line per
 // task queue.
 func TestTaskCommandsHandleAnyTopic(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		run := func(args ...string) string {
 			t.Helper()

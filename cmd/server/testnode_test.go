@@ -59,16 +59,6 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-// eachSQL runs a parallel test on each database.
-func eachSQL(t *testing.T, test func(t *testing.T, db testenv.SQL)) {
-	t.Helper()
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		test(t, db)
-	})
-}
-
 // startNode starts a node on free ports, as the command line does, and stops it when the test
 // ends.
 func startNode(t *testing.T, flags cli.Flags) *testNode {

@@ -112,7 +112,7 @@ func (r voidedRace) waitForCorrections(t *testing.T, question int) {
 // nodes are told; history, profiles, answers, report and leaderboards change, and the
 // leaderboards equal those that are built from the ledger.
 func TestVoidQuestionsReachEverything(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		cache := testenv.Redis(t).URL
 		flags := cli.Flags{Config: configFile(t, fastArenasConfig), Data: &db.Dir, Database: &db.URL, Redis: &cache}
 		node := startNode(t, flags)

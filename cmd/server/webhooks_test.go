@@ -38,7 +38,7 @@ const (
 // Each settled match, ended arena and sealed day is sent to the subscribed endpoints. The id is
 // the same, whichever node sends it.
 func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		receiver := newWebhookReceiver(t)
 		endpoints := fmt.Sprintf(`
       {name: all, url: "%[1]s/all", secret_file: hook.key, allow_private: true},

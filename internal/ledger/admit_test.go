@@ -153,7 +153,7 @@ func (l *Ledger) checkSameCalls(t *testing.T, other *Ledger, all []expectedCall)
 // Two nodes register the same players at the same time, in batches of opposite order.
 // Each player is created once, and no registration fails because of the other node.
 func TestTwoNodesCreateTheSamePlayersOnce(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		one, other := openLedger(t, db), openLedger(t, db)
 		all := someNewPlayers()
 		for _, node := range []*Ledger{one, other} {

@@ -155,7 +155,7 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 
 // Nodes that store new questions at the same time give each a number of its own.
 func TestConcurrentNodesNumberNewQuestions(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		nodes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		const matches, questions = 8, 50
 		runConcurrently(matches, func(i int) {

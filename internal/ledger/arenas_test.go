@@ -22,7 +22,7 @@ func addArena(t testing.TB, l *Ledger, id, host string) {
 // A host finds the own arenas, newest first, in pages, whether they are settled or not.
 // Arenas of other hosts are not among them.
 func TestAHostsArenasAreListedInPages(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		var want []arena.Record
 		for i := range 7 {
@@ -70,7 +70,7 @@ func TestAHostsArenasAreListedInPages(t *testing.T) {
 
 // A record is deleted after its match, whether there was one or not.
 func TestOldArenasAreDeleted(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithRetention(t, db)
 		for i := range 2*deletedMatches + 3 {
 			addArena(t, l.Ledger, fmt.Sprint("m_", i), "hana")

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		begin := func(at int64, id, by, game string) {
 			t.Helper()

@@ -46,7 +46,7 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 // Two processes save the same questions in opposite orders at the same time. They do not
 // deadlock.
 func TestConcurrentSavesOfBanksDoNotDeadlock(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		orders := [][]quiz.Question{{{ID: "a"}, {ID: "b"}}, {{ID: "b"}, {ID: "a"}}}
 		runConcurrently(10, func(i int) {

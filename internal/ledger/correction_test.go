@@ -73,7 +73,7 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 // The version of a past day changes with a correction. It also differs after another
 // correction in its place, or another end of the day, in a ledger that was rolled back.
 func TestADayVersionIsNeverRepeated(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 		l.setClock(t, dayMS)
@@ -172,7 +172,7 @@ func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
 // Nodes correct the same matches while others commit and sum. Each entry is corrected
 // once, and totals and sums equal what the entries say.
 func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 7
 		ids := names("p", 6)

@@ -40,7 +40,7 @@ func TestCorrectionsFollowAnErasure(t *testing.T) {
 // A player whose results of a past day were all corrected has no sum on that day. The
 // erasure renames the player on that day's leaderboard too.
 func TestErasureFollowsCorrectionsOfAWholeDay(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"))))(t)

@@ -41,7 +41,7 @@ func (c clockLedger) wantDays(t *testing.T, want ...string) {
 // The database's clock is a year ahead for a while. No day starts then, results count on
 // the current day, and days start normally afterwards.
 func TestAWrongDatabaseClockStartsNoDay(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		for _, ahead := range []int64{365 * dayMS, 3 * dayMS, dayMS, 500 * 365 * dayMS, dayMS/2 + 2*3600*1000} {
 			l, cluster := openWithTwoClocks(t, newDatabase(t, db))
 			l.setClock(t, 12*3600*1000+ahead)
@@ -68,7 +68,7 @@ func TestAWrongDatabaseClockStartsNoDay(t *testing.T) {
 // A clock is corrected on the same day. Then no day must start, and none is blocked, both
 // with new results and without.
 func TestACorrectedClockUnblocksTheDay(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, _ := openWithTwoClocks(t, db)
 		for id, quiet := range map[string]bool{"m1": true, "m2": false} {
 			l.setClock(t, 12*3600*1000+365*dayMS)
@@ -117,7 +117,7 @@ func TestAServerThatWasOffForAWeekStartsItsDays(t *testing.T) {
 
 // An operator confirms a day. Days up to that one start, and no later one.
 func TestAConfirmedDayStarts(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, _ := openWithTwoClocks(t, db)
 		l.setClock(t, 5*dayMS)
 		for _, day := range []string{"1970-01-02", "1970-01-03"} {

@@ -96,7 +96,7 @@ func TestDaysStartAtMidnightOfTheTimeZone(t *testing.T) {
 }
 
 func TestAGameWithoutResultsStartsDays(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		const day = 24 * 3600 * 1000
 		for _, step := range []struct {
@@ -121,7 +121,7 @@ func TestAGameWithoutResultsStartsDays(t *testing.T) {
 }
 
 func TestConcurrentNodesStartADayOnce(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		runConcurrently(10, func(int) {
 			if _, err := l.Days.StartNewDays(t.Context(), game); err != nil {

@@ -10,7 +10,7 @@ import (
 // All nodes of a ledger derive the same key for a purpose. Keys for other purposes and of
 // other ledgers differ.
 func TestDerivedKeysDifferByPurposeOnly(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		open := func() *Ledger { return openConfig(t, Config{URL: db.URL, Dir: db.Dir}) }
 		one, other := open(), open()
 		key := one.DeriveKey("a purpose")

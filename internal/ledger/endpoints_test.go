@@ -14,7 +14,7 @@ import (
 )
 
 func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.setClock(t, 1000)
 		l.disable(t, "g", "b", "it is gone")
@@ -89,7 +89,7 @@ func (q *queueFixture) checkCounts(upTo int, waiting, dead int64) {
 
 // There are many more ended tasks than waiting ones. CountTasks does not read ended ones.
 func TestCountTasksDoesNotReadEndedTasks(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		plan := openLedger(t, db).explain(t, selectCounts, []any{"t", 10})
 		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_later_or_dead") != 2 || strings.Contains(plan, "tasks_key") {
 			t.Errorf("the plan is\n%s", plan)

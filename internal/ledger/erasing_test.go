@@ -77,7 +77,7 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 // A player of an operator's login service with results on many days is erased. Then no
 // table and no file of SQLite contains the id. All sums stay, under one opaque id.
 func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Results.pairDuelLimits = map[string]int64{game: 1000}
 		addPlayer(t, l.Ledger, erasedSubjectID)

@@ -69,7 +69,7 @@ func wantTasks(t *testing.T, l *Ledger, want ...string) {
 // Each new result makes a task for each endpoint, in the order of the ledger. Known
 // results make no more tasks.
 func TestNewResultsMakeTasks(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.entries.events, l.Results.pairDuelLimits = endpoints{"a", "b"}, map[string]int64{game: 1}
 		l.setClock(t, 7)
@@ -90,7 +90,7 @@ func TestNewResultsMakeTasks(t *testing.T) {
 
 // Each question that becomes void makes a task, once. A refused one makes none.
 func TestVoidQuestionsMakeTasks(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openRaceLedger(t, db)
 		playRace(t, "m1", 5, names("p", 4), 6).commit(t, l.Ledger)
 		l.entries.events = endpoints{"a"}
@@ -108,7 +108,7 @@ func TestVoidQuestionsMakeTasks(t *testing.T) {
 // A day is reported after it has ended, whichever call starts the next day. The report is
 // queued before those of later results.
 func TestEndedDaysMakeTasks(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		const day = 24 * 3600 * 1000
 		l := openWithClock(t, db, time.UTC)
 		l.entries.events = endpoints{"a"}
@@ -142,7 +142,7 @@ func TestEndedDaysMakeTasks(t *testing.T) {
 // If a transaction fails anywhere, neither the result nor its tasks exist, and no topic
 // is notified. After that the same result is new.
 func TestFailedTransactionsMakeNoTasks(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		rung := 0
 		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a"}, NotifyTopic: func(string) { rung++ }})
 		r := duel("m1", 1, "p1", "p2")
@@ -186,7 +186,7 @@ func (c cancelingEvents) TasksForResult(r *match.Result, at int64) []taskqueue.N
 // A notified worker finds the task, because the transaction has ended. A queue that
 // already has a ready task is not notified.
 func TestATopicIsNotifiedAfterTheTaskExists(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		var l *Ledger
 		var rung []string
 		wake := func(topic string) {
@@ -206,7 +206,7 @@ func TestATopicIsNotifiedAfterTheTaskExists(t *testing.T) {
 // A task that the queue can never accept is dropped and counted. It blocks neither the
 // result nor other tasks.
 func TestAnInvalidEventTaskIsDroppedAndCounted(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: badTaskEvents{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
 		for _, id := range []string{"m1", "m2"} {
 			if done := testenv.Need(l.Results.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].IsNew {

@@ -20,7 +20,7 @@ import (
 // Two nodes commit the same results and start the same days at the same time. Each event
 // has its tasks once, and results are in the order of the ledger.
 func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
 		l := openWithClock(t, db, time.UTC)
 		second := openConfig(t, Config{URL: db.URL, Dir: db.Dir, clockSQL: testClock})

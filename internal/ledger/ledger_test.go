@@ -21,20 +21,10 @@ func TestMain(m *testing.M) {
 
 const game = "com.example.quiz"
 
-// eachSQL runs a parallel test on each database.
-func eachSQL(t *testing.T, test func(t *testing.T, db testenv.SQL)) {
-	t.Helper()
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		test(t, db)
-	})
-}
-
 // eachLedger runs a parallel test on an empty ledger in each database.
 func eachLedger(t *testing.T, test func(t *testing.T, l *Ledger)) {
 	t.Helper()
-	eachSQL(t, func(t *testing.T, db testenv.SQL) { test(t, openLedger(t, db)) })
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) { test(t, openLedger(t, db)) })
 }
 
 // openLedger opens the ledger of a test database, and closes it when the test ends.

@@ -18,7 +18,7 @@ import (
 
 // An unreleased program has made the tables. The ledger refuses them and says what to do.
 func TestTablesOfAnUnreleasedProgramAreRefused(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
 		testenv.Need(l.exec(t.Context(), "UPDATE migrations SET version_id = 100 WHERE version_id > 0"))(t)
 		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "unreleased", "version 100", "--database", "--data")

@@ -26,7 +26,7 @@ func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 // Names of all games come in the order of their times, each once. That also holds if more
 // names of one time exist than fit on a page.
 func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, nil)
 		l.Names.pageSize = 3
 		claim := func(game, id, skeleton string) {

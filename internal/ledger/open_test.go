@@ -12,7 +12,7 @@ import (
 )
 
 func TestEpochIsWrittenOnce(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		epochs := make([]string, 4)
 		runConcurrently(len(epochs), func(i int) { // as several processes that start at once
 			l, err := Open(t.Context(), Config{URL: db.URL, Dir: db.Dir})
@@ -61,7 +61,7 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 }
 
 func TestTablesOfTheNextReleaseAreUsedAndLaterOnesRefused(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
 		testenv.Need(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (399, TRUE)"))(t) // of the next release
 		openLedger(t, db)

@@ -12,7 +12,7 @@ import (
 // Duels of a pair above the limit do not count, however they are divided into commits. On
 // the next day the limit applies anew. Other duels are not affected.
 func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Results.pairDuelLimits = map[string]int64{game: 2}
 		addPlayer(t, l.Ledger, "p1")

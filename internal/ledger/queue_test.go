@@ -34,7 +34,7 @@ type queueFixture struct {
 // eachQueue runs a parallel test on both databases, each with an empty queue.
 func eachQueue(t *testing.T, f func(t *testing.T, q *queueFixture)) {
 	t.Helper()
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		q := &queueFixture{clockLedger: openWithClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
 		q.Tasks.notifyTopic = func(topic string) {
 			q.mu.Lock()

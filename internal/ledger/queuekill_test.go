@@ -115,7 +115,7 @@ func (s *killTest) finishTasks() {
 // Processes are killed while they enqueue, claim and complete. No acknowledged task is
 // lost, and none is completed twice.
 func TestKilledProcessesLoseNoTask(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		s := &killTest{t: t, db: db, docket: newProcessReports()}
 		for range queueRounds(3) {
 			s.runWithFault(func([2]*process) {})

@@ -119,7 +119,7 @@ func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
 // Several nodes commit results at the same time. Each result changes the ratings that
 // earlier results have left, in the order of entries.
 func TestRatingsAreInCommitOrder(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		nodes := []*Ledger{openLedger(t, db)}
 		if db.URL != "" { // SQLite has one process
 			nodes = append(nodes, openLedger(t, db))

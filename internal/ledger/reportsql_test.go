@@ -21,7 +21,7 @@ import (
 // history of arenas: in all modes, with teams, void questions, retracted answers and erased
 // players.
 func TestReportsEqualAnIndependentQuery(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, seed := openLedger(t, db), rand.Uint64()
 		t.Logf("seed %d", seed)
 		h := &arenaHistory{l, rand.New(rand.NewPCG(seed, 1))}

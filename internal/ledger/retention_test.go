@@ -39,7 +39,7 @@ func countRows(t *testing.T, l *Ledger, table string) int64 {
 // Answers and then matches are deleted when they are old enough, in several steps.
 // Everything that leaderboards, totals and ratings need stays, and so do other games.
 func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithRetention(t, db)
 		addPlayer(t, l.Ledger, "p000")
 		players := map[string]int{"m_large": 2*deletedSeats + 7, "m_mid": 3, "m_new": 2}
@@ -123,7 +123,7 @@ func TestAnswersAreNotKeptLongerThanMatches(t *testing.T) {
 // A result that is older than the retention may have been counted and deleted. So the
 // ledger refuses it, and counts nothing.
 func TestAResultOlderThanTheRetentionIsRefused(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithRetention(t, db)
 		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 0, "a", "b"))))(t)
 		l.setClock(t, 21*dayMS)

@@ -16,7 +16,7 @@ import (
 // Several past days without sums, some of them empty, are summed together. The open day
 // is not summed.
 func TestSumDaysSumsPastDays(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 3
 		if n := testenv.Need(l.Days.SumDays(t.Context(), game))(t); n != 0 {
@@ -49,7 +49,7 @@ func TestSumDaysSumsPastDays(t *testing.T) {
 // A snapshot shows one moment, whatever is committed, corrected and summed while it is
 // read.
 func TestSnapshotIsOneMoment(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		testenv.Need(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		head := readHead(t, l.Ledger)
@@ -92,7 +92,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 
 // Nodes that sum the same days at the same time share the work.
 func TestConcurrentNodesShareTheDaysToSum(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		l.Days.sumPageSize = 2
 		for i := range 20 {
@@ -176,7 +176,7 @@ func TestAKilledProcessSumsNothingTwice(t *testing.T) {
 // A day starts and ends by the clocks of its time zone, also if these are changed on that
 // day.
 func TestADayWithAClockChangeIsSummed(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, testenv.Need(time.LoadLocation("Europe/Berlin"))(t))
 		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {
 			l.setClock(t, testenv.Need(time.Parse(time.RFC3339, at))(t).UnixMilli())

@@ -88,7 +88,7 @@ func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
 
 // Several processes change a task at the same time. No change is lost.
 func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		testenv.Need(processes[0].Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := processes[0].Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)

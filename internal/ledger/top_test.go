@@ -13,7 +13,7 @@ import (
 
 // The top lists of an ended day are the same before it is summed and after.
 func TestTopListsAreTheSameBeforeAndAfterSumming(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openWithClock(t, db, time.UTC)
 		addPlayer(t, l.Ledger, "p1")
 		addPlayer(t, l.Ledger, "p3")

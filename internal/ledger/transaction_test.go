@@ -11,7 +11,7 @@ import (
 // After its first error a transaction runs no statement. It ends with that error, whatever its
 // function returns, and changes nothing. It notifies no topic.
 func TestATransactionEndsWithItsFirstError(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: func(topic string) { t.Errorf("topic %q was notified", topic) }})
 		banks := func() int64 {
 			return testenv.Need(getValue[int64](t.Context(), l.database, "SELECT COUNT(*) FROM banks"))(t)

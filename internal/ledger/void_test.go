@@ -255,7 +255,7 @@ func TestViewsFollowAVoidQuestionEntryByEntry(t *testing.T) {
 
 // Disqualified results stay without effect, and a result that has changed can be disqualified.
 func TestVoidQuestionsAndDisqualifiedPlayers(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, players := openRaceLedger(t, db), names("p", 10)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		playRace(t, "m2", 6, players[:2], 4).commit(t, l.Ledger)
@@ -278,7 +278,7 @@ func TestVoidQuestionsAndDisqualifiedPlayers(t *testing.T) {
 
 // A player who was erased, before or after, keeps points under the opaque id.
 func TestVoidQuestionsAndErasedPlayers(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, players := openRaceLedger(t, db), append(names("p", 5), erasedSubjectID)
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
@@ -304,7 +304,7 @@ func TestVoidQuestionsAndErasedPlayers(t *testing.T) {
 // Nodes make questions void while others commit, sum and disqualify. Each question becomes void
 // once, in any order.
 func TestConcurrentVoidsOfAllQuestions(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, players := openRaceLedger(t, db), names("p", 20)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		l.setClock(t, dayMS)
@@ -341,7 +341,7 @@ func TestConcurrentVoidsOfAllQuestions(t *testing.T) {
 // A first right answer to a void question of a buzzer match does not count. A bot's standing
 // follows too, and in a forfeited duel the ranks stay.
 func TestVoidQuestionsOfBuzzerMatchesAndDuels(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l := openRaceLedger(t, db)
 		buzzer := firstsMatch("m1", match.Buzzer, "p000", "p001")
 		buzzer.result.Teams = []match.TeamResult{{Rank: 1, ID: "red", Score: 2}, {Rank: 2, ID: "blue", Score: 1}}
@@ -397,7 +397,7 @@ func firstsMatch(id string, mode match.Mode, players ...string) playedMatch {
 
 // A match that cannot be counted again exactly does not change, and the error says why.
 func TestVoidsThatAreRefusedChangeNothing(t *testing.T) {
-	eachSQL(t, func(t *testing.T, db testenv.SQL) {
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		l, players := openRaceLedger(t, db), names("p", 230)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		survival, early, half, lost := playRace(t, "m2", 5, players, 6), playRace(t, "m3", 5, players, 6), playRace(t, "m4", 5, players, 6), playRace(t, "m5", 5, players, 6)

@@ -35,6 +35,16 @@ func EachSQL(t *testing.T, test func(t *testing.T, db SQL)) {
 	t.Run("postgres", func(t *testing.T) { test(t, Database(t)) })
 }
 
+// EachSQLInParallel is EachSQL for a test that runs beside other tests, as its subtests do.
+func EachSQLInParallel(t *testing.T, test func(t *testing.T, db SQL)) {
+	t.Helper()
+	t.Parallel()
+	EachSQL(t, func(t *testing.T, db SQL) {
+		t.Parallel()
+		test(t, db)
+	})
+}
+
 // EachRedis runs f as the subtests "embedded", "single" and "cluster". Each gets a client
 // of that kind, which EachRedis closes afterwards. The embedded and the single server are
 // empty, and only f uses them. All tests of the binary share the cluster, which has two
