@@ -242,12 +242,12 @@ func TestAbandonedMatchDeliversNoLatePush(t *testing.T) {
 	local := newLocalMatch(View{Plan: plan, State: State{Phase: PhaseOpen, Seq: 2, Version: 5}})
 	local.sessions[ada] = session
 	lost := State{Phase: PhaseOver, EndReason: ReasonAbandoned, Version: 3}
-	if done, _ := local.deliver(delivery{state: &lost}); !done || len(session.frames()) != 1 {
+	if !local.deliver(delivery{state: &lost}) || len(session.frames()) != 1 {
 		t.Fatalf("%s", session.frames())
 	}
 	late := State{Phase: PhaseRevealed, Version: 9}
-	late4, _ := local.deliver(delivery{frames: numberedFrames{firstSeq: 4, encoded: [][]byte{[]byte("late")}}, state: &late})
-	late9, _ := local.deliver(delivery{frames: numberedFrames{firstSeq: 9, encoded: [][]byte{nil}}})
+	late4 := local.deliver(delivery{frames: numberedFrames{firstSeq: 4, encoded: [][]byte{[]byte("late")}}, state: &late})
+	late9 := local.deliver(delivery{frames: numberedFrames{firstSeq: 9, encoded: [][]byte{nil}}})
 	if !late4 || !late9 {
 		t.Error("the ended match asks for missing frames")
 	}

@@ -70,15 +70,14 @@ func (a *advancer) advanceDue(local *localMatch) {
 func (a *advancer) catchUp(local *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	view, err := a.read(ctx, local, local.knownState().Seq)
-	if err = a.handleLoss(ctx, local, err); err != nil {
+	view, err := a.refresh(ctx, local)
+	if err != nil {
 		a.Logger.Debug("read of missed pushes failed; the next search retries", "match", local.plan.ID, "error", err)
 		return
 	}
 	if len(view.Frames) > 0 {
 		a.metrics.filledGaps.Inc()
 	}
-	a.adoptView(local, view)
 }
 
 // scheduleLobbyNotice schedules a notice to the players in a lobby who have not got one

@@ -65,7 +65,7 @@ func (j *judge) findMatchAndSeat(ctx context.Context, submission Submission) (*l
 // refusals come first: the question is not open yet, and the player is
 // eliminated.
 func (j *judge) refuseInvalid(ctx context.Context, local *localMatch, submission Submission, cause error) error {
-	view, err := j.read(ctx, local, -1, submission.Player)
+	view, err := j.refresh(ctx, local, submission.Player)
 	switch {
 	case err != nil:
 		return err

@@ -49,18 +49,13 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
 func (j *judge) followUpFunc(local *localMatch, outcome answerOutcome) func() {
-	if chain := outcome.chain; chain != nil && chain.NewState.Phase != PhaseOver && !j.hasOtherNodes(chain.nodes) {
-		return doNothing
-	} else if chain != nil {
+	switch chain := outcome.chain; {
+	case chain != nil && (chain.NewState.Phase == PhaseOver || j.hasOtherNodes(chain.nodes)):
 		return func() { j.announceSteps(local, chain) }
+	case chain == nil && (outcome.Sealed || outcome.Answered >= outcome.Alive):
+		return func() { j.closeQuestion(local) }
 	}
-	pushUnknown := local.plan.Mode == Duel && outcome.Seq == 0
-	advances := pushUnknown || outcome.Sealed || outcome.Answered >= outcome.Alive
-	if outcome.Seq == 0 && !advances {
-		return doNothing
-	}
-	outcomeCopy := outcome // copy it only on this path
-	return func() { j.followUpAnswer(local, outcomeCopy, advances) }
+	return doNothing
 }
 
 // announceSteps tells the other nodes of steps that the store has applied together with an
@@ -71,23 +66,11 @@ func (j *judge) announceSteps(local *localMatch, chain *stepChain) {
 	(&stepRun{localDelivery: j.localDelivery, match: local}).announceChain(ctx, chain)
 }
 
-// followUpAnswer tells the other nodes that an answer was accepted, if the mode does so. If
-// the answer was the last one or the winning one, it closes the question. If the
-// push number is unknown, advancing pushes it from the log.
-func (j *judge) followUpAnswer(local *localMatch, outcome answerOutcome, advances bool) {
+// closeQuestion closes a question of an arena after the last answer or the winning one.
+func (j *judge) closeQuestion(local *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	if outcome.Seq > 0 {
-		j.publish(ctx, outcome.Nodes, messageHeader{Match: local.plan.ID, Version: outcome.Version}, outcome.frames)
-	}
-	if !advances {
-		return
-	}
-	view := View{}
-	if outcome.view != nil {
-		view = *outcome.view
-	}
-	if err := j.advance(ctx, local, view); err != nil { // the store has the answer; a sweep completes the follow-up
+	if err := j.advance(ctx, local, View{}); err != nil { // the store has the answer; a sweep completes the follow-up
 		j.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
 	}
 }

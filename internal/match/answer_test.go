@@ -140,14 +140,15 @@ func TestNodeThatIsBehindReadsBeforeItJudgesAnswer(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan, _, session := c.startDuelAt(nodeA, nodeB, 2)
-		nodeB.store.setFault(failsStepsAndSearches)
+		nodeB.store.setFault(faultOf(failsBefore, "ReadProgress"))
 		c.bus.removeNode(nodeB.Node)
+		nodeB.Wheel.Close()
 		for i := range plan.Questions {
 			c.passUntil(plan, PhaseOpen, i)
 			if _, err := nodeB.answer(plan, bob, i, rightAnswer(&plan.Questions[i])); err != nil {
 				c.Errorf("question %d: %v", i, err)
 			}
-			c.sleep(3 * earlyWait)
+			c.sleep(60 * time.Millisecond)
 			c.checkWholeLog(plan, session)
 		}
 	})

@@ -126,8 +126,7 @@ func (v *View) bytesAfter(after int64) (size int64) {
 
 // addIfPresent adds a session to a match that was just read, unless the session has left. It
 // returns false if this node has dropped the match, or if newer pushes have been delivered here
-// since the read. Some may be delivered only now, because they waited for those of the view. It
-// registers the session before it checks that the session is still present. A concurrent Detach
+// since the read. It registers the session before it checks that the session is still present. A concurrent Detach
 // therefore finds it.
 func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view View) bool {
 	local.mu.Lock()
@@ -139,9 +138,6 @@ func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view V
 		return false
 	}
 	local.catchUp(view)
-	if local.state.hasPushesAfter(view.State) {
-		return false
-	}
 	a.addAttachedMatch(local, request.Player)
 	if session, ok := a.Presence.Find(local.plan.Game, request.Player); !ok || session != request.Session {
 		if local.sessions[request.Player] == nil {

@@ -55,6 +55,7 @@ func TestNewDuelIsAttachedWithoutARead(t *testing.T) {
 		}
 		c.requireNoError(nodeB.AttachSession(c.Context(), plan.Game, plan.ID, bob))
 		c.passUntil(plan, PhaseOpen, 0)
+		nodeB.store.setFault(nil)
 		nodeB.answerRight(plan, bob, 0)
 		synctest.Wait()
 		if sessionA.lastOfType(c, "answer.seen").Data.Player != bob || reads != 0 {
@@ -108,9 +109,9 @@ func (c *cluster) checkSync(n *node, plan *Plan, after int64) {
 	c.checkReceivedLog(plan, session, min(after, state.Seq))
 }
 
-// A node misses a push. The next one comes while a session attaches, and waits for the missing
-// one, which the read for the session returns. The session gets both.
-func TestAttachDeliversPushesThatWaitedForTheRead(t *testing.T) {
+// A node misses a push. The next one comes while a session attaches, whose read returns the
+// missing one. The session gets both.
+func TestAttachDuringAMissedPush(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		nodeA.openSession(ada)
@@ -126,8 +127,8 @@ func TestAttachDeliversPushesThatWaitedForTheRead(t *testing.T) {
 		c.requireNoError(err)
 		nodeA.answerRight(plan, ada, 0)
 		synctest.Wait()
-		if local.knownState().Seq != 1 || len(local.early) != 1 || view.Seq != 2 {
-			c.Fatalf("node B has push %d and %d early ones, the view has %d", local.knownState().Seq, len(local.early), view.Seq)
+		if view.Seq != 2 {
+			c.Fatalf("the view has push %d", view.Seq)
 		}
 		if !nodeB.addIfPresent(local, request, view) {
 			c.requireNoError(nodeB.Attach(c.Context(), request))

@@ -1,7 +1,5 @@
 package match
 
-import "laststand/internal/protocol"
-
 // Attempt is a judged answer that the store may accept.
 type Attempt struct {
 	Match     string
@@ -12,9 +10,8 @@ type Attempt struct {
 	Streak    int64  // points that each right answer in a row before this one adds, see quiz.Scoring
 	Seat      Seat
 	Mode      Mode
-	LockoutMS int64                  // how long a wrong answer locks its team out, ms
-	Push      *protocol.NumberedPush // pushed if the answer is accepted; may be nil
-	Seen      Seen                   // what the node of the answer has seen
+	LockoutMS int64 // how long a wrong answer locks its team out, ms
+	Seen      Seen  // what the node of the answer has seen
 }
 
 // Verdict is the store's decision about an attempt.
@@ -33,28 +30,22 @@ const (
 )
 
 // Outcome is the store's reply to an attempt. If the answer is accepted, Answered
-// is how many players have answered, and Alive is how many may answer. Seq is the
-// number of the push about the answer; 0 means unknown or no push. Sealed reports
+// is how many players have answered, and Alive is how many may answer. Sealed reports
 // that the answer closed its question. RetryMS is the remaining lockout in ms. IsNew reports
-// that this call has written the answer, and so Version, for Attempt.Seen.Node. In a duel
-// Totals are set, and Records if it has all answers to the question.
+// that this call has written the answer, and so Version, for Attempt.Seen.Node.
 type Outcome struct {
 	Verdict  Verdict
 	Record   Record
 	Answered int64
 	Alive    int64
-	Seq      int64
 	Sealed   bool
 	RetryMS  int64
 	Version  int64
 	IsNew    bool
-	Nodes    []string
-	Records  map[string]Record
-	Totals   map[string]Totals
 }
 
-// StepAnswer is an answer of a duel that is accepted together with a step. The version of the
-// step says that the store has not changed since the answer was judged.
+// StepAnswer is an answer to a duel. The store accepts it by a step, whose version says that
+// the duel has not changed since the answer was judged.
 type StepAnswer struct {
 	Attempt
 	Totals Totals // of the player, with this answer

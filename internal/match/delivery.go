@@ -1,10 +1,6 @@
 package match
 
-import (
-	"slices"
-
-	"laststand/internal/protocol"
-)
+import "laststand/internal/protocol"
 
 // numberedFrames are consecutive numbered pushes.
 type numberedFrames struct {
@@ -42,29 +38,6 @@ type delivery struct {
 // seq was the last one.
 func (d *delivery) follows(seq int64) bool {
 	return len(d.frames.encoded) == 0 || d.frames.firstSeq <= seq+1
-}
-
-// earlyDeliveries are the deliveries of a match that wait for earlier ones, at most
-// maxEarlyDeliveries. More are read from the log.
-type earlyDeliveries []delivery
-
-const maxEarlyDeliveries = 8
-
-func (e *earlyDeliveries) add(d delivery) {
-	if len(*e) < maxEarlyDeliveries {
-		*e = append(*e, d)
-	}
-}
-
-// next removes and returns a delivery that follows push seq, and false if there is none.
-func (e *earlyDeliveries) next(seq int64) (delivery, bool) {
-	i := slices.IndexFunc(*e, func(d delivery) bool { return d.follows(seq) })
-	if i < 0 {
-		return delivery{}, false
-	}
-	found := (*e)[i]
-	*e = slices.Delete(*e, i, i+1)
-	return found, true
 }
 
 // personalFrames are encoded personal results that are delivered together with the

@@ -11,8 +11,8 @@
 //   - Plan: the fixed parameters of a match. State: the part that changes.
 //     View: both, as read in one atomic operation.
 //   - Step: one change of the phase, for example to seal a question. nextStep
-//     in next_step.go computes it as a pure function. In a duel, a step can also
-//     accept an answer.
+//     in next_step.go computes it as a pure function. In a duel, steps also accept
+//     the answers.
 //   - Push: a frame of a match. Numbered pushes form a log, so a session that
 //     missed some can catch up.
 //   - Local match: the copy of a match that this node holds, with its timer and

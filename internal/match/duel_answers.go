@@ -1,7 +1,7 @@
 package match
 
-// duelAnswers is what this node knows of the answers of a duel, by seat. It allows this node
-// to judge an answer without a read, as long as no other node has changed the duel.
+// duelAnswers is what this node knows of the answers of a duel, by seat. This node can judge
+// an answer if it knows all others.
 type duelAnswers struct {
 	stateVersion int64    // version of the step that led to the known state
 	version      int64    // version after the newest known answer; 0 if the answers are unknown
@@ -74,17 +74,21 @@ func (l *localMatch) knowsAnswers() bool {
 	return l.duel.version > 0 && l.duel.version == l.seen.Version && l.duel.stateVersion == l.state.Version
 }
 
-// nextAnswer prepares a judged answer to the open question of a duel for a step. view is the
-// duel with that answer, with records and totals only if all have answered. If known is false,
-// this node does not know all other answers, or the store must decide about this one.
-func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, known bool) {
+// nextAnswer judges whether an answer to the current question of a duel is accepted, and then
+// prepares it for a step. view is the duel with that answer, with records and totals only if
+// all have answered. The verdict is VerdictStale if this node does not know all other answers.
+func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, outcome Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	record := &attempt.Record
 	seat := l.plan.seatIndex(record.Player)
-	if !l.knowsAnswers() || l.state.Phase != PhaseOpen || l.state.Question != record.Question || l.state.OpensAt != attempt.OpensAt ||
-		record.ArrivedAt > l.state.ClosesAt || l.duel.records[seat].Player != "" {
-		return nil, View{}, false
+	switch {
+	case !l.knowsAnswers() || l.state.Question != record.Question || l.state.OpensAt != attempt.OpensAt || l.state.isLate(*record):
+		return nil, View{}, Outcome{Verdict: VerdictStale}
+	case l.duel.records[seat].Player != "":
+		return nil, View{}, Outcome{Verdict: VerdictDuplicate, Record: l.duel.records[seat]}
+	case l.state.Phase != PhaseOpen:
+		return nil, View{}, Outcome{Verdict: VerdictLate}
 	}
 	answer = &StepAnswer{attempt, l.duel.totals[seat].withRecord(*record)}
 	view = View{State: l.duel.addTo(l.state)}
@@ -96,5 +100,29 @@ func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View,
 	if record.Correct {
 		view.Right++
 	}
-	return answer, view, true
+	return answer, view, Outcome{Verdict: VerdictAccepted}
+}
+
+// noteRemoteAnswer notes the answer that a step of another node has accepted. If this node did
+// not know all answers before that step, it must read them.
+func (l *localMatch) noteRemoteAnswer(header messageHeader) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if header.Answer == nil || l.duel.version == 0 || header.Version != l.duel.version+1 {
+		l.duel.version = 0
+		return
+	}
+	l.duel.version = header.Version
+	if seat := l.plan.seatIndex(header.Answer.Record.Player); seat >= 0 {
+		l.duel.records[seat], l.duel.totals[seat] = header.Answer.Record, header.Answer.Totals
+	}
+	if header.State == nil {
+		return
+	}
+	l.duel.stateVersion = header.Version
+	for i := range l.duel.records {
+		if l.duel.records[i].Question != header.State.Question {
+			l.duel.records[i] = Record{}
+		}
+	}
 }

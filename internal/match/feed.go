@@ -6,35 +6,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// deliver pushes what follows the last delivered push, and then what has waited for it. If
-// pushes in between are missing here, the delivery waits for them, and deliver returns
-// false. resumed is true if deliveries with a new state had waited.
-func (l *localMatch) deliver(delivered delivery) (done, resumed bool) {
+// deliver pushes what follows the last delivered push. If pushes in between are missing here,
+// it does nothing and returns false.
+func (l *localMatch) deliver(delivered delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state.isAbandoned() {
-		return true, false
+		return true
 	}
 	if !delivered.follows(l.state.Seq) {
-		l.early.add(delivered)
-		return false, false
+		return false
 	}
-	l.push(delivered)
-	return true, l.pushEarly()
-}
-
-// pushEarly pushes the deliveries that waited for earlier pushes, as far as these were
-// delivered. It reports whether one of them had a new state. The caller holds mu.
-func (l *localMatch) pushEarly() (changed bool) {
-	for next, ok := l.early.next(l.state.Seq); ok; next, ok = l.early.next(l.state.Seq) {
-		changed = changed || next.state != nil
-		l.push(next)
-	}
-	return changed
-}
-
-// push delivers one unit. The caller holds mu.
-func (l *localMatch) push(delivered delivery) {
 	if delivered.state != nil {
 		l.reportDuelEnd(*delivered.state)
 	}
@@ -42,6 +24,7 @@ func (l *localMatch) push(delivered delivery) {
 	if delivered.state != nil {
 		l.adoptState(*delivered.state)
 	}
+	return true
 }
 
 // catchUp pushes the frames of a view that were not delivered yet and adopts
@@ -58,7 +41,6 @@ func (l *localMatch) catchUp(view View) {
 	l.reportDuelEnd(view.State)
 	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames}, personalFrames{})
 	l.adoptState(view.State)
-	l.pushEarly()
 }
 
 // reportDuelEnd tells the sessions that their duel is over, if the given state

@@ -21,6 +21,7 @@ func (e *Engine) onStep(local *localMatch, header messageHeader, frames [][]byte
 		e.scheduleCatchUp(local) // the read shows whether the store has lost writes
 	}
 	if e.deliver(local, delivery{frames: numberedFrames{firstSeq: header.FirstSeq, encoded: frames}, state: header.State}) {
+		local.noteRemoteAnswer(header)
 		e.noteChange(local)
 	}
 }

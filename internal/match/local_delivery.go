@@ -57,32 +57,24 @@ func (d *localDelivery) read(ctx context.Context, local *localMatch, after int64
 	return view, err
 }
 
-// earlyWait is how long a delivery waits for earlier pushes of other goroutines and nodes,
-// before this node reads them from the log.
-const earlyWait = 20 * time.Millisecond
-
-// deliver pushes the effect of steps or of an answer to the sessions at this node. If
-// earlier pushes are missing here, it waits for them, and then reads the log, which has
-// all of them. It reports whether nothing is missing.
-func (d *localDelivery) deliver(local *localMatch, delivered delivery) bool {
-	done, resumed := local.deliver(delivered)
-	if resumed {
-		d.noteChange(local)
+// refresh reads what this node has missed of a match, with the records of players, and delivers
+// it.
+func (d *localDelivery) refresh(ctx context.Context, local *localMatch, players ...string) (View, error) {
+	view, err := d.read(ctx, local, local.knownState().Seq, players...)
+	if err == nil {
+		d.adoptView(local, view)
 	}
-	if !done {
-		d.Wheel.After(earlyWait, func() { d.catchUpEarly(local) })
-	}
-	return done
+	return view, d.handleLoss(ctx, local, err)
 }
 
-// catchUpEarly schedules a read of the log if deliveries still wait for earlier pushes.
-func (d *localDelivery) catchUpEarly(local *localMatch) {
-	local.mu.Lock()
-	isBehind := len(local.early) > 0
-	local.mu.Unlock()
-	if isBehind {
+// deliver pushes the effect of steps to the sessions at this node, and reports whether it did.
+// If earlier pushes are missing here, it schedules a read of the log, which has all of them.
+func (d *localDelivery) deliver(local *localMatch, delivered delivery) bool {
+	done := local.deliver(delivered)
+	if !done {
 		d.scheduleCatchUp(local)
 	}
+	return done
 }
 
 // scheduleCatchUp schedules a read of what this node has missed of a match. In a lobby the

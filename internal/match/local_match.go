@@ -23,9 +23,8 @@ type localMatch struct {
 	sessions             sessionSet
 	members              memberCache
 	timer                timer.Timer
-	isUnused             bool            // result of the last check of dropUnused
-	isDropped            bool            // this node has released the match: it gets no session and no timer any more
-	early                earlyDeliveries // what other goroutines or nodes delivered before earlier pushes
+	isUnused             bool // result of the last check of dropUnused
+	isDropped            bool // this node has released the match: it gets no session and no timer any more
 	isCatchUpScheduled   bool
 	lastBotsQuestion     int   // last question that bots were scheduled for; -1 for none
 	lastPersonalQuestion int   // last question whose personal results were sent; -1 for none

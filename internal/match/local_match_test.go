@@ -2,7 +2,6 @@ package match
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ func TestNodeKeepsNewestState(t *testing.T) {
 			local := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: former})
 			local.state.Seq = 7
 			later.Seq = 99
-			if done, _ := local.deliver(delivery{state: &later}); !done {
+			if !local.deliver(delivery{state: &later}) {
 				t.Fatal("no frame was missing")
 			}
 			want := states[max(i, j)]
@@ -51,42 +50,23 @@ func TestDuelAllocatesNothingForArenas(t *testing.T) {
 	}
 }
 
-// A delivery that comes before an earlier one waits for it. Then both are pushed in order,
-// and the newest state is kept.
-func TestEarlyDeliveriesWaitForEarlierOnes(t *testing.T) {
+// A delivery does nothing if an earlier push is missing, and skips frames that were delivered.
+func TestDeliveriesFollowEachOther(t *testing.T) {
 	t.Parallel()
 	session := new(frameRecorder)
 	local := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: State{Phase: PhaseOpen, Seq: 1, Version: 2}})
 	local.sessions[ada] = session
-	frames := func(firstSeq int64, all ...string) delivery {
-		d := delivery{frames: numberedFrames{firstSeq: firstSeq}}
-		for _, frame := range all {
-			d.frames.encoded = append(d.frames.encoded, []byte(frame))
-		}
-		return d
+	early := delivery{frames: numberedFrames{3, [][]byte{[]byte("3")}}, state: &State{Phase: PhaseRevealed, Version: 5}}
+	if local.deliver(early) || local.knownState().Phase != PhaseOpen || len(session.frames()) > 0 {
+		t.Errorf("delivered %s before push 2", session.frames())
 	}
-	step := frames(4, "4", "5")
-	step.state = &State{Phase: PhaseRevealed, Version: 5}
-	for _, early := range []delivery{step, frames(3, "3")} {
-		if done, resumed := local.deliver(early); done || resumed || len(local.early) == 0 {
-			t.Errorf("delivered from %d: %v, %v", early.frames.firstSeq, done, resumed)
+	for _, next := range []delivery{{frames: numberedFrames{2, [][]byte{[]byte("2")}}}, early, early} {
+		if !local.deliver(next) {
+			t.Errorf("%d was not delivered", next.frames.firstSeq)
 		}
 	}
-	if done, resumed := local.deliver(frames(2, "2")); !done || !resumed || len(local.early) > 0 {
-		t.Errorf("delivered %v, resumed %v", done, resumed)
-	}
-	if got := bytes.Join(session.frames(), nil); string(got) != "2345" || local.knownState().Phase != PhaseRevealed {
+	if got := bytes.Join(session.frames(), nil); string(got) != "23" || local.knownState().Phase != PhaseRevealed {
 		t.Errorf("frames %s, state %+v", got, local.knownState())
-	}
-	for i := range 2 * maxEarlyDeliveries {
-		local.deliver(frames(int64(10+i), "x"))
-	}
-	if len(local.early) != maxEarlyDeliveries {
-		t.Errorf("%d deliveries wait", len(local.early))
-	}
-	local.catchUp(View{State: State{Phase: PhaseOpen, Question: 1, Seq: 30, Version: 9}, Frames: slices.Repeat([][]byte{[]byte("y")}, 25)})
-	if len(local.early) > 0 {
-		t.Error("deliveries wait for pushes that were read from the log")
 	}
 }
 

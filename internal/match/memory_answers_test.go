@@ -3,7 +3,6 @@ package match
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -23,19 +22,6 @@ func (m *memoryStore) Commit(_ context.Context, attempt Attempt) (Outcome, error
 	}
 	out = stored.outcome(VerdictAccepted, attempt.Record)
 	out.IsNew, stored.written[attempt.Seen.Node] = true, stored.state.Version
-	if attempt.Mode == Duel {
-		out.Totals = maps.Clone(stored.totals)
-	}
-	if attempt.Mode == Duel && out.Answered >= out.Alive {
-		out.Records = make(map[string]Record)
-		for player := range stored.totals {
-			out.Records[player] = stored.records[answerKey(attempt.Record.Question, player)]
-		}
-	}
-	if attempt.Push != nil {
-		stored.push(*attempt.Push)
-		out.Seq, out.Nodes = stored.state.Seq, stored.sortedNodes()
-	}
 	return out, nil
 }
 
@@ -51,7 +37,7 @@ func (m *memoryStore) CommitIfFirst(_ context.Context, attempt Attempt) (Outcome
 		stored.acceptFirst(attempt)
 	}
 	out = stored.outcome(VerdictAccepted, attempt.Record)
-	out.Sealed, out.Nodes = true, stored.sortedNodes()
+	out.Sealed = true
 	return out, nil
 }
 
@@ -72,7 +58,7 @@ func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, err
 	switch {
 	case holder == attempt.ID:
 		return stored, stored.outcome(VerdictAccepted, stored.records[attempt.answerKey()]), nil
-	case stored.plan.Mode != Duel && (!hasSeat || totals.HasLeft):
+	case !hasSeat || totals.HasLeft:
 		verdict = VerdictGone
 	case record.Question > state.Question:
 		verdict = VerdictEarly

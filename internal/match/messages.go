@@ -29,8 +29,17 @@ type messageHeader struct {
 	FirstSeq int64  `json:"first,omitempty"`
 	Version  int64  `json:"version,omitempty"`
 	State    *State `json:"state,omitempty"` // nil after an answer
+	// Answer is the answer that a step of a duel has accepted, without a player if it has
+	// accepted none. It is nil for an arena, and from a program before this field.
+	Answer *knownAnswer `json:"answer,omitempty"`
 	// Ratings are the final ratings after a settled match, by player.
 	Ratings map[string]int `json:"ratings,omitempty"`
+}
+
+// knownAnswer is an accepted answer to a duel, and the totals of its player with it.
+type knownAnswer struct {
+	Record Record `json:"record"`
+	Totals Totals `json:"totals"`
 }
 
 func (h messageHeader) encode(frames ...[]byte) []byte {

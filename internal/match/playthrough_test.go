@@ -286,8 +286,7 @@ func (p *playthrough) submit(view View, record Record) Outcome {
 	commit := p.store.Commit
 	switch {
 	case p.plan.Mode == Duel:
-		push := answerSeenPush(p.plan, view.Question, record.Player)
-		attempt.Push = &push
+		return p.submitToDuel(attempt)
 	case p.plan.Mode == Buzzer && record.Correct:
 		commit = p.store.CommitIfFirst
 	}
@@ -297,6 +296,21 @@ func (p *playthrough) submit(view View, record Record) Outcome {
 	}
 	if repeated, err := commit(context.Background(), attempt); err != nil || repeated.Verdict != outcome.Verdict {
 		p.Fatalf("%s, run again %s, %v", outcome.Verdict, repeated.Verdict, err)
+	}
+	return outcome
+}
+
+// submitToDuel submits an answer like a node that has just read the duel.
+func (p *playthrough) submitToDuel(attempt Attempt) Outcome {
+	view := p.view()
+	local := newLocalMatch(View{Plan: p.plan, State: view.State})
+	local.noteRead(view)
+	answer, view, outcome := local.nextAnswer(attempt)
+	if outcome.Verdict == VerdictAccepted {
+		accept := newStep(p.plan, view, view.State)
+		accept.Version, accept.Answer = view.Version, answer
+		accept.Pushes = []protocol.NumberedPush{answerSeenPush(p.plan, view.Question, answer.Record.Player)}
+		p.applyStep(accept)
 	}
 	return outcome
 }

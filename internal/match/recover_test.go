@@ -117,9 +117,10 @@ func TestMatchContinuesAfterNodeDies(t *testing.T) {
 func TestQuestionClosesAfterNodesDie(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB, survivor := c.startNode(), c.startNode(), c.startNode()
-		plan := nodeA.openDuel(c, 2)
-		for player, n := range map[string]*node{ada: nodeA, bob: nodeB} {
-			_, _, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
+		plan := newArena(Race, 2)
+		c.startArena(plan, 2, nodeA, nodeB)
+		for i, n := range []*node{nodeA, nodeB} {
+			_, _, err := n.Answer(c.Context(), Submission{Player: plan.arenaSeat(i).Player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
 			c.requireNoError(err)
 		}
 		if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.Answered != 2 {

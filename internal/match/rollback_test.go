@@ -51,7 +51,8 @@ func TestLostAnswerOfDuelIsNoticedByMessages(t *testing.T) {
 		nodeA.answerRight(plan, ada, 0)
 		synctest.Wait()
 		c.store.restoreMatch(plan.ID, outdatedCopy)
-		nodeB.findLocalMatch(plan.ID).seen.Version-- // as if the message about the answer were still on its way
+		local := nodeB.findLocalMatch(plan.ID) // as if the message about the answer were still on its way
+		local.seen.Version, local.duel = local.seen.Version-1, duelAnswers{}
 		nodeB.answerRight(plan, bob, 0)
 		c.sleep(100 * time.Millisecond)
 		c.checkAbandoned(adaSession)

@@ -77,6 +77,11 @@ type State struct {
 // readsUntil is from when on the question accepts answers.
 func (s State) readsUntil(plan *Plan) int64 { return s.OpensAt + plan.ReadingMS }
 
+// isLate reports whether an answer to the open question came after its end.
+func (s State) isLate(answer Record) bool {
+	return s.Phase == PhaseOpen && s.Question == answer.Question && answer.ArrivedAt > s.ClosesAt
+}
+
 // isDue reports whether the next step is due.
 func (s State) isDue(now int64) bool { return !s.Phase.hasEnded() && s.DueAt != 0 && now >= s.DueAt }
 

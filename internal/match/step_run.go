@@ -202,6 +202,12 @@ func (r *stepRun) announceChain(ctx context.Context, chain *stepChain) {
 	if len(chain.phases) > 0 {
 		header.State = &chain.NewState
 	}
+	if r.match.plan.Arena == nil {
+		header.Answer = new(knownAnswer)
+	}
+	if chain.Answer != nil {
+		*header.Answer = knownAnswer{chain.Answer.Record, chain.Answer.Totals}
+	}
 	r.publish(ctx, chain.nodes, header, chain.frames)
 	if chain.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, &chain.Step)

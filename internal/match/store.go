@@ -49,7 +49,8 @@ type NewMatch struct {
 	Node  string
 }
 
-// AnswerStore stores the answers to the open question of a match.
+// AnswerStore stores the answers to the open question of an arena. Those of a duel are
+// accepted by steps.
 type AnswerStore interface {
 	// Commit accepts or refuses an answer. A right answer in a buzzer match
 	// uses CommitIfFirst.
@@ -57,7 +58,7 @@ type AnswerStore interface {
 	// CommitIfFirst accepts a right answer in a buzzer match if it is the first
 	// one, and seals the question. The verdict of any later one is VerdictLate.
 	CommitIfFirst(ctx context.Context, a Attempt) (Outcome, error)
-	// Record returns a player's accepted answer to a question.
+	// Record returns a player's accepted answer to a question of any match.
 	Record(ctx context.Context, match, player string, question int) (Record, bool, error)
 }
 

@@ -6,20 +6,20 @@ import (
 	"laststand/internal/protocol"
 )
 
-// commitAnswer submits a judged answer. If this node judged by an outdated opening
-// time, it reads the match and judges again. Many answers to a buzzer question come after
-// the next question has opened; they need no read of the match.
+// commitAnswer submits a judged answer. If this node judged by an outdated state, it reads
+// the match and judges again. Many answers to a buzzer question come after the next question
+// has opened; they need no read of the match.
 func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (answerOutcome, error) {
 	attempt := j.newAttempt(local, answer)
 	state := local.knownState()
-	for range 3 {
+	for try := range 3 {
 		if state.Question == answer.question {
 			if local.plan.ReadingMS > 0 && submission.ArrivedAt < state.readsUntil(local.plan) {
 				return answerOutcome{Outcome: Outcome{Verdict: VerdictEarly}}, nil
 			}
 			attempt.Record, attempt.OpensAt, attempt.Seen = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownSeen()
 			attempt.Record.Node, attempt.ExtraMS = j.Node, state.extraMS(local.plan, submission.Player)
-			outcome, err := j.submitAttempt(ctx, local, attempt)
+			outcome, err := j.submitAttempt(ctx, local, attempt, try > 0)
 			if err != nil || outcome.Verdict != VerdictStale {
 				return outcome, j.handleLoss(ctx, local, err)
 			}
@@ -28,9 +28,9 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 			outcome, err := j.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
 			return answerOutcome{Outcome: outcome}, err
 		}
-		view, err := j.read(ctx, local, -1, submission.Player)
+		view, err := j.refresh(ctx, local, submission.Player)
 		if err != nil {
-			return answerOutcome{}, j.handleLoss(ctx, local, err)
+			return answerOutcome{}, err
 		}
 		if answer.question != view.Question {
 			outcome, err := j.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
@@ -50,21 +50,18 @@ func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	if local.plan.Arena != nil {
 		attempt.LockoutMS = local.plan.Arena.TeamLockoutMS
 	}
-	if local.plan.Mode == Duel {
-		seenPush := answerSeenPush(local.plan, answer.question, answer.seat.Player)
-		attempt.Push = &seenPush
-	}
 	return attempt
 }
 
 // submitAttempt passes an attempt to the store. A right answer in a buzzer match
-// competes with those of all nodes for the question.
-func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (answerOutcome, error) {
+// competes with those of all nodes for the question. isFresh is true if this node has just
+// read the match.
+func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt, isFresh bool) (answerOutcome, error) {
 	var outcome Outcome
 	var err error
 	switch {
 	case attempt.Mode == Duel:
-		return j.commitDuelAnswer(ctx, local, attempt)
+		return j.commitDuelAnswer(ctx, local, attempt, isFresh)
 	case attempt.Mode == Buzzer && attempt.Record.Correct:
 		outcome, err = j.commitFirstAnswer(ctx, local, attempt)
 	default:

@@ -1,7 +1,9 @@
 package match
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -37,21 +39,56 @@ func TestLastAnswerIsNotAcceptedTwice(t *testing.T) {
 	})
 }
 
-// A last answer after the deadline is late, also while the question waits for answers on the
-// way.
-func TestLateLastAnswerRevealsNothing(t *testing.T) {
+// A last answer after the deadline is refused when the question has closed, and reveals nothing
+// before.
+func TestLateLastAnswerWaitsForClose(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, plan, _ := startAnsweredDuel(c)
-		before := c.store.state(plan.ID)
-		time.Sleep(time.Duration(before.ClosesAt+1-now()) * time.Millisecond)
-		_, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0]))
-		if errorCode(err) != string(protocol.CodeQuestionClosed) {
-			c.Errorf("%v", err)
-		}
-		if after := c.store.state(plan.ID); after.Version != before.Version {
-			c.Errorf("%+v became %+v", before, after)
+		open := c.store.state(plan.ID)
+		c.sleep(time.Duration(open.ClosesAt+1-now()) * time.Millisecond)
+		n.answerRefused(plan, bob, 0, rightAnswer(&plan.Questions[0]), "question_closed")
+		if closed := c.store.state(plan.ID); closed.Phase != PhaseRevealed || now() != open.DueAt {
+			c.Errorf("%d ms after its end: %+v", now()-open.ClosesAt, closed)
 		}
 	})
+}
+
+// A node that stalls has received an answer in time. The player sends it to another node, too
+// late. If that node says that the question is closed, then the answer never counts.
+func TestRefusalOfLateAnswerStaysTrue(t *testing.T) {
+	for name, release := range map[string]time.Duration{"before the close": 100 * time.Millisecond, "after it": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				stalled, other := c.startNode(), c.startNode()
+				plan, _, session := c.startDuelAt(stalled, other, 1)
+				c.passUntil(plan, PhaseOpen, 0)
+				open, right := c.store.state(plan.ID), rightAnswer(&plan.Questions[0])
+				continued := make(chan struct{})
+				stalled.store.setFault(func(method, _ string) fault {
+					if method == "Step" {
+						<-continued
+					}
+					return noFault
+				})
+				first := make(chan error)
+				go func() {
+					_, err := stalled.answer(plan, ada, 0, right)
+					first <- err
+				}()
+				c.sleep(time.Duration(open.ClosesAt+1-now()) * time.Millisecond)
+				time.AfterFunc(release, func() { close(continued) })
+				_, late := other.answer(plan, ada, 0, right)
+				if err := <-first; errorCode(err) != errorCode(late) {
+					c.Errorf("the first answer: %v, the late one: %v", err, late)
+				}
+				c.passUntil(plan, PhaseRevealed, 0)
+				closed := session.lastOfType(c, "question.closed").Data
+				if isRefused := late != nil; isRefused != (release > answerGraceMS*time.Millisecond) || isRefused == (closed.Answered == 1) {
+					c.Errorf("%v, %+v", late, closed)
+				}
+			})
+		})
+	}
 }
 
 // The reply of the store to a last answer is lost. The player sends the answer again, and it
@@ -92,7 +129,7 @@ func TestLastAnswerAfterReadRevealsBoth(t *testing.T) {
 }
 
 // A node that has missed the extension of a question does not reveal it at its former end, also
-// if an answer has told the node the newest version.
+// if an answer has failed in between.
 func TestAnswerAfterMissedExtensionRevealsNothing(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
@@ -107,12 +144,50 @@ func TestAnswerAfterMissedExtensionRevealsNothing(t *testing.T) {
 			c.Fatalf("%+v, %v", extended, err)
 		}
 		n.store.setFault(faultOf(failsBefore, "Read"))
-		n.answerRight(plan, ada, 0)
+		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); !errors.Is(err, errDown) {
+			c.Errorf("%v", err)
+		}
 		c.sleep(time.Duration(view.DueAt+1000-now()) * time.Millisecond)
 		if state := c.store.state(plan.ID); state.Phase != PhaseOpen {
 			c.Errorf("it was revealed: %+v", state)
 		}
 		n.store.setFault(nil)
+		n.answerRight(plan, ada, 0)
 		n.answerRight(plan, bob, 0)
+	})
+}
+
+// Messages tell each node of a duel what the other one has accepted. So an answer is accepted
+// without a read, whichever node has opened the question and taken the other answer.
+func TestDuelOfTwoNodesIsPlayedWithoutReads(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		plan, sessionA, sessionB := c.startDuelAt(nodeA, nodeB, 4)
+		c.passUntil(plan, PhaseOpen, 0) // both nodes have tried this step
+		reads := 0
+		for _, n := range []*node{nodeA, nodeB} {
+			n.store.setFault(func(method, _ string) fault {
+				if method == "Read" {
+					reads++
+				}
+				return noFault
+			})
+		}
+		for i := range plan.Questions {
+			c.passUntil(plan, PhaseOpen, i)
+			players := []string{ada, bob}
+			if i%2 == 1 {
+				players = []string{bob, ada}
+			}
+			for _, player := range players {
+				map[string]*node{ada: nodeA, bob: nodeB}[player].answerRight(plan, player, i)
+				synctest.Wait()
+			}
+		}
+		if reads > 0 {
+			c.Errorf("%d reads", reads)
+		}
+		c.passUntil(plan, PhaseOver, 3)
+		c.checkPlayedToEnd(plan, sessionA, sessionB)
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/redisx"
 )
 
-// Answers stores the answers of players. It implements match.AnswerStore.
+// Answers stores the answers of the players of arenas. It implements match.AnswerStore.
 type Answers struct {
 	connection
 	batcher       batcher
@@ -33,8 +33,8 @@ func (as *Answers) ConfirmByReplica(hasReplicas func() bool, onUnconfirmed func(
 	as.hasReplicas, as.onUnconfirmed = hasReplicas, onUnconfirmed
 }
 
-// Commit accepts or refuses an answer, see match.AnswerStore. Concurrent answers to one match at this node
-// share a script, see batcher.
+// Commit accepts or refuses an answer, see match.AnswerStore. Concurrent answers to one match at
+// this node share a script, see batcher.
 func (as *Answers) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
 	outcome, err := as.batcher.commit(ctx, &attempt)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
@@ -53,11 +53,11 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 		seen.Version, seen.Written = max(seen.Version, a.Seen.Version), max(seen.Written, a.Seen.Written)
 	}
 	k, args := newKeys(a.Match), append(make([]any, 0, 7+len(all)*width), a.Match, string(a.Mode), guardTTLMS, seen.Version, seen.Node, seen.Written, width)
-	keyNames := append(make([]string, 0, 7+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.due(), k.seq())
+	keyNames := append(make([]string, 0, 7+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.due(), k.seq(), k.counts())
 	keyNames = append(keyNames, k.modeKeys(all)...)
 	for _, a := range all {
 		record := &a.Record
-		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(a.ID, *record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak, countedValue(a.Attempt))
+		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(a.ID, *record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak, record.Normalized)
 		args = append(args, modeArgs(a.Attempt)...)
 	}
 	reply, err := acceptAnswersScript.Run(ctx, as.scripts, keyNames, args...).Slice()
@@ -70,42 +70,25 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 // commonArgCount is how many ARGV each attempt has in every mode.
 const commonArgCount = 11
 
-// countedValue is what the script counts of an answer: in arenas the normal form.
-func countedValue(attempt *match.Attempt) string {
-	if attempt.Mode == match.Duel {
-		return ""
-	}
-	return attempt.Record.Normalized
-}
-
 // modeKeys are the KEYS that only one mode has.
 func (k keys) modeKeys(all []*pendingAttempt) []string {
-	switch all[0].Mode {
-	case match.Survival, match.Race:
-		return []string{k.counts(), k.rank(), k.top(), k.teams()}
-	case match.Buzzer:
-		names, guards := []string{k.counts()}, make([]string, len(all))
-		for i, pending := range all {
-			names = append(names, k.lockout(pending.Record.Question, pending.Seat.Team))
-			guards[i] = k.guard(pending.Record.Player)
-		}
-		return append(names, guards...)
+	if all[0].Mode != match.Buzzer {
+		return []string{k.rank(), k.top(), k.teams()}
 	}
-	return []string{k.log()}
+	lockouts, guards := make([]string, len(all)), make([]string, len(all))
+	for i, pending := range all {
+		lockouts[i], guards[i] = k.lockout(pending.Record.Question, pending.Seat.Team), k.guard(pending.Record.Player)
+	}
+	return append(lockouts, guards...)
 }
 
 // modeArgs returns the ARGV of an attempt that only its mode has: the same number for
 // each attempt of a mode.
 func modeArgs(attempt *match.Attempt) []any {
-	switch {
-	case attempt.Mode == match.Survival || attempt.Mode == match.Race:
-		return []any{attempt.Seat.Team, attempt.ExtraMS}
-	case attempt.Mode == match.Buzzer:
+	if attempt.Mode == match.Buzzer {
 		return []any{lockoutMS(attempt)}
-	case attempt.Push == nil:
-		return []any{"", ""}
 	}
-	return []any{attempt.Push.Head, attempt.Push.Tail}
+	return []any{attempt.Seat.Team, attempt.ExtraMS}
 }
 
 // lockoutMS is how long a wrong answer locks its team out. It is 0 for a player
@@ -129,44 +112,12 @@ func setOutcomes(reply redisx.Reply, all []*pendingAttempt) error {
 		}
 		return nil
 	}
-	records, totals, err := decodeAllAnswers(reply.List(4), reply.Texts(5))
-	if err != nil {
-		return err
-	}
 	for i, pending := range all {
-		if err := pending.setOutcome(reply, 6+i); err != nil {
+		if err := pending.setOutcome(reply, 3+i); err != nil {
 			return err
-		}
-		if outcome := &pending.outcome; outcome.Verdict == match.VerdictAccepted {
-			outcome.Totals = totals
-			if outcome.Answered >= outcome.Alive {
-				outcome.Records = records
-			}
 		}
 	}
 	return nil
-}
-
-// decodeAllAnswers decodes the totals of a duel, and its records if it has all answers.
-func decodeAllAnswers(playersAndSums redisx.Reply, all []string) (records map[string]match.Record, totals map[string]match.Totals, err error) {
-	if len(playersAndSums) == 0 {
-		return nil, nil, nil
-	}
-	totals = make(map[string]match.Totals, len(playersAndSums)/2)
-	for player, sums := range decodeFields(playersAndSums) {
-		totals[player] = decodeTotals(sums, "")
-	}
-	if len(all) > 0 {
-		records = make(map[string]match.Record, len(all))
-	}
-	for _, raw := range all {
-		record, err := decodeRecord(raw)
-		if err != nil {
-			return nil, nil, fmt.Errorf("record: %w", err)
-		}
-		records[record.Player] = record
-	}
-	return records, totals, nil
 }
 
 // setOutcome reads the outcome of one attempt.
@@ -176,7 +127,7 @@ func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 	if fields == nil {
 		outcome.Verdict, outcome.Answered = match.VerdictAccepted, reply.Number(i)
 	} else {
-		outcome.Verdict, outcome.RetryMS, outcome.Answered, outcome.Seq = match.Verdict(fields.Text(0)), fields.Number(2), fields.Number(3), fields.Number(4)
+		outcome.Verdict, outcome.RetryMS, outcome.Answered = match.Verdict(fields.Text(0)), fields.Number(2), fields.Number(3)
 	}
 	switch record := fields.Text(1); {
 	case record != "":
@@ -187,7 +138,7 @@ func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 		outcome.Record, outcome.IsNew = p.Record, true
 	}
 	if outcome.Verdict == match.VerdictAccepted || outcome.Verdict == match.VerdictDuplicate {
-		outcome.Alive, outcome.Version, outcome.Nodes = reply.Number(1), reply.Number(2), splitNodes(reply.Text(3))
+		outcome.Alive, outcome.Version = reply.Number(1), reply.Number(2)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ end
 
 if player ~= '' then
   if redis.call('HSETNX', answers, answer_field, record) == 0 then
-    return 'moved_on' -- the answer was refused, or after a fail-over versions repeat
+    return 'moved_on' -- after a fail-over versions repeat
   end
   local ttl = redis.call('HSET', totals, player, sums) == 1 and redis.call('PTTL', match) or 0
   if ttl > 0 then -- the player's first answer: the keys may be new

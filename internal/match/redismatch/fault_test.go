@@ -59,9 +59,9 @@ func TestScriptRepeatedAfterLossIsAppliedOnce(t *testing.T) {
 			m.checkOneLossWithoutLaterEffect(n)
 
 			n = m.nodeLosingWrite("eval", fate)
-			attempt := m.attempt(m.read().State, "p_ada", 10)
-			if outcome, err := n.Commit(m.Context(), attempt); err != nil || outcome.Verdict != match.VerdictAccepted || outcome.Answered != 1 || !reflect.DeepEqual(outcome.Record, attempt.Record) {
-				m.Errorf("%+v, %v", outcome, err)
+			step = m.answerStep(m.read(), m.attempt(m.read().State, "p_ada", 10))
+			if result, err := n.Step(m.Context(), step); err != nil || !reflect.DeepEqual(result, match.StepResult{Applied: true, FirstSeq: 3, Version: 3}) {
+				m.Errorf("%+v, %v", result, err)
 			}
 			m.checkOneLossWithoutLaterEffect(n)
 			if view := m.read(); view.Seq != 3 || view.Version != 3 || view.Totals["p_ada"].Score != 190 {

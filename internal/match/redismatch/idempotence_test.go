@@ -67,8 +67,8 @@ func TestRepeatedEndOfPlaceReturnsFirstReply(t *testing.T) {
 func (m *testMatch) checkDuel() {
 	m.Helper()
 	open := m.applyStep(match.PhaseOpen, 0)
-	m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
-	m.commit(wrongAnswer(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
+	m.accept(m.attempt(open, "p_ada", 10))
+	m.accept(wrongAnswer(m.attempt(open, "p_bob", 10)))
 	m.applyStep(match.PhaseSealed, 0)
 	view := m.read()
 	if view.Answered != 2 || view.Right != 1 || view.Version != 5 || view.Totals["p_ada"].Score != 190 || len(view.Frames) != 5 {

@@ -108,7 +108,7 @@ func TestEveryKeyExpires(t *testing.T) {
 		}
 		checkTTLs("countdown", 48*time.Hour)
 		open := m.applyStep(match.PhaseOpen, 0)
-		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+		m.accept(m.attempt(open, "p_ada", 10))
 		if n := len(m.allKeys()); n != 5 {
 			m.Errorf("%d keys: %v", n, m.allKeys())
 		}

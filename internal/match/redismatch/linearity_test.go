@@ -3,6 +3,7 @@ package redismatch
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +19,13 @@ type stepHistory struct {
 	attempts  [][2][2]match.Attempt // two per player and question
 }
 
+var playerIDsOfDuel = []string{"p_ada", "p_bob"}
+
 // newStepHistory plays a duel to its end.
 func (m *testMatch) newStepHistory(questions int, nodes []node) *stepHistory {
 	h := &stepHistory{testMatch: m, questions: questions, attempts: make([][2][2]match.Attempt, questions)}
 	for question := range h.attempts {
-		for player, id := range []string{"p_ada", "p_bob"} {
+		for player, id := range playerIDsOfDuel {
 			for i := range 2 {
 				attempt := m.attempt(match.State{Question: question, OpensAt: epoch + int64(question)*20_000}, id, 10)
 				attempt.Record.Normalized = attempt.ID
@@ -56,7 +59,7 @@ func (h *stepHistory) runClient(number int, nodes []node) {
 			h.client.ScriptFlush(h.Context())
 		}
 		if view.Phase == match.PhaseOpen && rand.IntN(2) == 0 {
-			h.answer(view.Question, rand.IntN(2), other)
+			h.answer(view, rand.IntN(2), other)
 		}
 		step := ownMatch.step(h.nextTarget(view.State))
 		step.ID = fmt.Sprintf("%s of client %d", step.ID, number)
@@ -84,7 +87,10 @@ func (h *stepHistory) nextTarget(state match.State) (from match.State, to match.
 }
 
 func (h *stepHistory) applyStep(step match.Step, n node) {
-	operation := stepOperation{step.ID, step.From.Phase, step.NewState.Phase, step.From.Question, step.NewState.Question, int64(len(step.Pushes))}
+	operation := stepOperation{step.ID, step.From.Phase, step.NewState.Phase, step.From.Question, step.NewState.Question, int64(len(step.Pushes)), step.Version, noPlayer}
+	if step.Answer != nil {
+		operation.player = slices.Index(playerIDsOfDuel, step.Answer.Record.Player)
+	}
 	h.recordOperation(operation, func() (any, error) {
 		lossesBefore := n.losses()
 		result, err := n.Step(h.Context(), step)
@@ -92,13 +98,9 @@ func (h *stepHistory) applyStep(step match.Step, n node) {
 	})
 }
 
-func (h *stepHistory) answer(question, player int, n node) {
-	attempt := h.attempts[question][player][rand.IntN(2)]
-	h.recordOperation(attemptOperation{attempt.ID, player, question}, func() (any, error) {
-		lossesBefore := n.losses()
-		outcome, err := n.Commit(h.Context(), attempt)
-		return attemptOutput{outcome.Verdict, outcome.Seq, n.losses() > lossesBefore}, err
-	})
+// answer submits one of two answers of a player, as a step from a view.
+func (h *stepHistory) answer(view match.View, player int, n node) {
+	h.applyStep(h.answerStep(view, h.attempts[view.Question][player][rand.IntN(2)]), n)
 }
 
 func (h *stepHistory) view(n node) (view match.View, err error) {

@@ -121,10 +121,6 @@ func TestReadAddsNode(t *testing.T) {
 		if err != nil || len(result.Nodes) != 2 {
 			m.Errorf("%+v, %v", result, err)
 		}
-		attempt := m.attempt(m.read().State, "p_ada", 10)
-		if out := m.commit(attempt, match.VerdictAccepted); len(out.Nodes) != 2 {
-			m.Errorf("%+v", out)
-		}
 		if nodes, err := m.Nodes(m.Context(), m.plan.ID, "m_none"); err != nil || len(nodes[m.plan.ID]) != 2 || len(nodes["m_none"]) != 0 {
 			m.Errorf("%v, %v", nodes, err)
 		}

@@ -21,15 +21,14 @@ type (
 	stepOperation struct {
 		id                    string
 		from, to              match.Phase
-		question, newQuestion int // number of the question before and after the step
-		pushes                int64
-	}
-	attemptOperation struct {
-		id               string
-		player, question int
+		question, newQuestion int   // number of the question before and after the step
+		pushes, version       int64 // version that the duel must have; 0: any
+		player                int   // whose answer the step accepts; noPlayer: none
 	}
 	viewOperation struct{}
 )
+
+const noPlayer = -1
 
 // Outputs of these operations. If mayHaveRunTwice is true, a write or reply was lost, so
 // the operation may have run more than once. The output is then that of the last run.
@@ -37,11 +36,6 @@ type (
 	stepOutput struct {
 		applied         bool
 		firstSeq        int64
-		mayHaveRunTwice bool
-	}
-	attemptOutput struct {
-		verdict         match.Verdict
-		seq             int64
 		mayHaveRunTwice bool
 	}
 	viewOutput struct {
@@ -53,14 +47,20 @@ type (
 )
 
 func (s stepOperation) applyTo(before matchModel, output any) (bool, matchModel) {
-	applies, after := before.phase == s.from && before.question == s.question, before
+	applies, after := before.phase == s.from && before.question == s.question && (s.version == 0 || before.version == s.version), before
+	if s.player != noPlayer {
+		applies = applies && before.acceptedAttempts[s.player] == ""
+	}
 	if applies {
 		after = matchModel{
 			phase: s.to, question: s.newQuestion, seq: before.seq + s.pushes, version: before.version + 1,
 			acceptedAttempts: before.acceptedAttempts, lastStepID: s.id, lastStepFirstSeq: before.seq + 1,
 		}
 	}
-	if applies && s.to == match.PhaseOpen {
+	switch {
+	case applies && s.player != noPlayer:
+		after.acceptedAttempts[s.player] = s.id
+	case applies && s.to == match.PhaseOpen:
 		after.acceptedAttempts = [2]string{}
 	}
 	if output == nil {
@@ -75,30 +75,6 @@ func (s stepOperation) applyTo(before matchModel, output any) (bool, matchModel)
 		return true, after
 	}
 	return !applies, before
-}
-
-func (a attemptOperation) applyTo(before matchModel, output any) (bool, matchModel) {
-	isOpen, accepted, after := before.phase == match.PhaseOpen && before.question == a.question, "", before
-	if before.question == a.question {
-		accepted = before.acceptedAttempts[a.player]
-	}
-	canAccept := isOpen && accepted == ""
-	if canAccept {
-		after.acceptedAttempts[a.player], after.seq, after.version = a.id, before.seq+1, before.version+1
-	}
-	if output == nil {
-		return true, after
-	}
-	result := output.(attemptOutput)
-	switch {
-	case result.verdict == match.VerdictAccepted && canAccept:
-		return result.seq == after.seq || result.mayHaveRunTwice && result.seq == 0, after
-	case result.verdict == match.VerdictAccepted: // run again
-		return result.seq == 0 && (accepted == a.id || before.question > a.question), before
-	case result.verdict == match.VerdictDuplicate:
-		return accepted != "" && accepted != a.id || before.question > a.question, before
-	}
-	return result.verdict == match.VerdictLate && !isOpen && accepted == "", before
 }
 
 func (viewOperation) applyTo(before matchModel, output any) (bool, matchModel) {

@@ -42,11 +42,11 @@ var raceMutants = map[string]mutant{
 
 // Each of these mutants makes the steps of a match not linearizable.
 var stepMutants = map[string]mutant{
-	"a step compares nothing":      {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
-	"a step compares no question":  {script: applyStepScript, file: "apply_step", replaced: "or m[2] ~= old_question"},
-	"a repeated step counts again": {script: applyStepScript, file: "apply_step", replaced: "m[3] == attempt", replacement: "false"},
-	"a step keeps no number":       {script: applyStepScript, file: "apply_step", replaced: "'seq', seq, "},
-	"a record is no lock":          {script: acceptAnswersScript, file: "accept_answers", replaced: isDuplicate, replacement: "elseif false then"},
+	"a step compares nothing":       {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
+	"a step compares no question":   {script: applyStepScript, file: "apply_step", replaced: "or m[2] ~= old_question"},
+	"a repeated step counts again":  {script: applyStepScript, file: "apply_step", replaced: "m[3] == attempt", replacement: "false"},
+	"a step keeps no number":        {script: applyStepScript, file: "apply_step", replaced: "'seq', seq, "},
+	"an answer compares no version": {script: applyStepScript, file: "apply_step", replaced: " or old_version ~= '0' and m[6] ~= old_version"},
 }
 
 // maxRounds is the number of rounds within which a mutant must be detected. It is many

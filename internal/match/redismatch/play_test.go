@@ -224,9 +224,8 @@ func (m *testMatch) checkNoProgress() {
 // opening.
 func (m *testMatch) attempt(state match.State, player string, after int64) match.Attempt {
 	m.createdIDs++
-	seen := protocol.EncodeNumberedPush(m.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: state.Question, Player: player})
 	return match.Attempt{
-		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), OpensAt: state.OpensAt, Push: &seen,
+		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), OpensAt: state.OpensAt,
 		Mode: m.plan.Mode, Seat: match.Seat{Player: player, Nickname: player},
 		Record: match.Record{
 			Player: player, Question: state.Question, Given: json.RawMessage(`{"choice":1}`), Normalized: "c:1", Correct: true,
@@ -249,6 +248,34 @@ func (m *testMatch) commit(attempt match.Attempt, want match.Verdict) match.Outc
 		m.Fatalf("%s of question %d: %+v, %v, want %s", attempt.Record.Player, attempt.Record.Question, outcome, err, want)
 	}
 	return outcome
+}
+
+// answerStep returns a step that accepts an answer to a duel and changes nothing else.
+func (m *testMatch) answerStep(view match.View, attempt match.Attempt) match.Step {
+	record, totals := attempt.Record, view.Totals[attempt.Record.Player]
+	totals.Score, totals.SavedMS = totals.Score+record.Points, totals.SavedMS+record.SavedMS
+	totals.Answered, totals.LastAnswered = totals.Answered+1, record.Question+1
+	step := match.Step{
+		Match: m.plan.ID, ID: attempt.ID, Version: view.Version, From: view.State, NewState: view.State, Mode: m.plan.Mode,
+		Pushes: []protocol.NumberedPush{protocol.EncodeNumberedPush(m.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: record.Question, Player: record.Player})},
+	}
+	step.NewState.Answered++
+	if record.Correct {
+		step.NewState.Right++
+		totals.Correct, totals.LastCorrect, totals.Streak = totals.Correct+1, record.Question+1, 1
+	}
+	step.Answer = &match.StepAnswer{Attempt: attempt, Totals: totals}
+	return step
+}
+
+// accept accepts an answer to a duel.
+func (m *testMatch) accept(attempt match.Attempt) match.StepResult {
+	m.Helper()
+	result, err := m.Step(m.Context(), m.answerStep(m.read(), attempt))
+	if err != nil || !result.Applied {
+		m.Fatalf("%s of question %d: %+v, %v", attempt.Record.Player, attempt.Record.Question, result, err)
+	}
+	return result
 }
 
 // checkLog checks that the log is numbered from 1 without gaps and as long as

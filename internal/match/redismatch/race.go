@@ -117,7 +117,6 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	k, record := r.keys, r.Record
 	var answered *redis.IntCmd
 	var version *redis.Cmd
-	var nodes *redis.StringCmd
 	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Decr(ctx, k.first(record.Question)) // to 0: it was read as 1 and is watched
 		r.expireFirst(ctx, pipe)
@@ -137,7 +136,6 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 		pipe.HSet(ctx, k.match(), "phase", string(match.PhaseSealed), "reason", "first_correct", "due_at", record.ArrivedAt,
 			firstField(record.Question), r.first)
 		pipe.ZAdd(ctx, k.due(), redis.Z{Score: float64(record.ArrivedAt), Member: r.Match})
-		nodes = pipe.HGet(ctx, k.match(), "nodes")
 		return nil
 	})
 	if err != nil {
@@ -146,7 +144,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	newVersion, _ := version.Int64() // the script returns a number
 	return match.Outcome{
 		Verdict: match.VerdictAccepted, Record: record, Sealed: true, IsNew: true,
-		Answered: answered.Val(), Alive: snap.state.Alive, Version: newVersion, Nodes: splitNodes(nodes.Val()),
+		Answered: answered.Val(), Alive: snap.state.Alive, Version: newVersion,
 	}, nil
 }
 

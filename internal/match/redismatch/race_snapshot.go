@@ -22,7 +22,6 @@ type raceSnapshot struct {
 	written     int64         // version after the newest write of the attempt's node
 	lockoutLeft time.Duration // remaining lockout of the team
 	ttl         time.Duration // remaining time to live of the match
-	nodes       []string
 }
 
 func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, error) {
@@ -52,13 +51,13 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, er
 	for i, name := range snapshotFields {
 		found[name] = values.Text(i)
 	}
-	snap.nodes, snap.written = splitNodes(found["nodes"]), values.Number(len(snapshotFields))
+	snap.written = values.Number(len(snapshotFields))
 	snap.state, err = found.decodeState()
 	return snap, err
 }
 
 // snapshotFields are the fields of the match that a race needs.
-var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version", "nodes"}
+var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version"}
 
 // decideOutcome returns the outcome of a race. The checks have the same order as in
 // accept_answers.lua. VerdictAccepted means that the attempt may be
@@ -92,7 +91,7 @@ func (r *race) decideOutcome(snap raceSnapshot) (match.Outcome, error) {
 func (snap raceSnapshot) existingOutcome(verdict match.Verdict) (match.Outcome, error) {
 	outcome := match.Outcome{
 		Verdict: verdict, Sealed: verdict == match.VerdictAccepted,
-		Answered: snap.state.Answered, Alive: snap.state.Alive, Version: snap.state.Version, Nodes: snap.nodes,
+		Answered: snap.state.Answered, Alive: snap.state.Alive, Version: snap.state.Version,
 	}
 	var err error
 	outcome.Record, err = decodeRecord(snap.record)

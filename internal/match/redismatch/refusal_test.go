@@ -14,12 +14,13 @@ func (m *testMatch) extend(open match.State) match.State {
 	return m.read().State
 }
 
-// After a late answer the store accepts none that another node received in time, by any of the
-// ways to accept one. An extension gives the player another chance.
+// After a late answer to an arena the store accepts none that another node received in time, by
+// any of the ways to accept one. An extension gives the player another chance.
 func TestRefusalOfLateAnswerIsFinal(t *testing.T) {
-	for _, mode := range []match.Mode{match.Duel, match.Buzzer, match.Survival, match.Race} {
+	for _, mode := range []match.Mode{match.Buzzer, match.Survival, match.Race} {
 		run := func(m *testMatch) {
-			open := m.open(mode)
+			m.addSeats("p_ada", "p_bob")
+			open := m.startArena()
 			submit := m.commit
 			if mode == match.Buzzer {
 				submit = m.commitIfFirst
@@ -27,11 +28,6 @@ func TestRefusalOfLateAnswerIsFinal(t *testing.T) {
 			submit(m.attempt(open, "p_ada", open.ClosesAt-open.OpensAt+1), match.VerdictLate)
 			submit(m.attempt(open, "p_ada", 10), match.VerdictLate)
 			m.commit(wrongAnswer(m.attempt(open, "p_ada", 10)), match.VerdictLate)
-			if mode == match.Duel {
-				step := m.stepWithAnswer(open, 0)
-				step.Answer.Record.Player = "p_ada"
-				m.checkNotApplied(step)
-			}
 			if view := m.read(); view.Answered != 0 || len(view.Records) != 0 {
 				m.Errorf("%s: %+v", mode, view)
 			}
@@ -48,23 +44,8 @@ func TestRefusalOfLateAnswerIsFinal(t *testing.T) {
 			submit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
 			m.checkLog()
 		}
-		t.Run(string(mode), func(t *testing.T) {
-			if mode == match.Duel {
-				runOnEachRedis(t, run)
-			} else {
-				runArenaOnEachRedis(t, mode, run)
-			}
-		})
+		t.Run(string(mode), func(t *testing.T) { runArenaOnEachRedis(t, mode, run) })
 	}
-}
-
-// open opens the first question of a match in a mode.
-func (m *testMatch) open(mode match.Mode) match.State {
-	if mode == match.Duel {
-		return m.applyStep(match.PhaseOpen, 0)
-	}
-	m.addSeats("p_ada", "p_bob")
-	return m.startArena()
 }
 
 // A late answer at one node makes a race fail that another node has begun for the same player.

@@ -54,7 +54,7 @@ func TestCreateWritesMatchOnce(t *testing.T) {
 func TestReadReturnsRequestedFrames(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
-		m.commit(m.attempt(open, "p_ada", 1000), match.VerdictAccepted)
+		m.accept(m.attempt(open, "p_ada", 1000))
 		for after, want := range map[int64]int{-1: 0, 0: 3, 1: 2, 3: 0, 9: 0} {
 			view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Players: []string{"p_bob", "p_ada"}, AfterSeq: after})
 			if err != nil || len(view.Frames) != want || view.Plan != nil {
@@ -100,7 +100,7 @@ func TestRecordFindsAcceptedAnswer(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		attempt := m.attempt(open, "p_ada", 1234)
-		m.commit(attempt, match.VerdictAccepted)
+		m.accept(attempt)
 		shared := New(nil, m.client) // Record runs as a script on the shared pipeline, because it is as frequent as answers
 		record, ok, err := shared.Record(m.Context(), m.plan.ID, "p_ada", 0)
 		if err != nil || !ok || !reflect.DeepEqual(record, attempt.Record) {

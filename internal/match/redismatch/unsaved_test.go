@@ -39,7 +39,7 @@ func (m *testMatch) releaseAnswers() {
 func (m *testMatch) settleDuel() {
 	m.Helper()
 	open := m.applyStep(match.PhaseOpen, 0)
-	m.commit(m.attempt(open, "p_ada", 1000), match.VerdictAccepted)
+	m.accept(m.attempt(open, "p_ada", 1000))
 	m.applyStep(match.PhaseSealed, 0)
 	m.applyStep(match.PhaseRevealed, 0)
 	m.applyStep(match.PhaseOver, 0)
