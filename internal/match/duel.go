@@ -23,7 +23,7 @@ func (e *Engine) StartDuel(ctx context.Context, plan *Plan) error {
 	}
 	if created {
 		initial.Seq, initial.Version = 1, 1
-		return e.holdNewDuel(ctx, View{Plan: plan, State: initial, Frames: [][]byte{foundPush.Frame(1)}})
+		return e.holdNewDuel(ctx, View{Plan: plan, State: initial, Records: map[string]Record{}, Frames: [][]byte{foundPush.Frame(1)}})
 	}
 	if exists, err := e.Matches.Tombstone(ctx, plan.ID); err != nil || !exists {
 		return cmp.Or(err, ErrNotFound)
@@ -39,6 +39,7 @@ func (e *Engine) StartDuel(ctx context.Context, plan *Plan) error {
 // its players have here. It reads the duel only if that has advanced since then.
 func (e *Engine) holdNewDuel(ctx context.Context, view View) error {
 	plan, local := view.Plan, e.storeLocalMatch(newLocalMatch(view))
+	local.noteRead(view)
 	var errs error
 	for _, seat := range plan.Seats {
 		session, ok := e.findAttachable(plan.Game, plan.ID, seat.Player)

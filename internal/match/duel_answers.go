@@ -103,18 +103,26 @@ func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View,
 	return answer, view, Outcome{Verdict: VerdictAccepted}
 }
 
-// noteRemoteAnswer notes the answer that a step of another node has accepted. If this node did
-// not know all answers before that step, it must read them.
+// noteRemoteAnswer notes the answer that a step of another node has accepted. This node must
+// read the answers if it did not know all of them before that step, or knows another one: then
+// the store has lost writes.
 func (l *localMatch) noteRemoteAnswer(header messageHeader) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if header.Answer == nil || l.duel.version == 0 || header.Version != l.duel.version+1 {
+	if header.Answer == nil || l.duel.version == 0 || header.Version > l.duel.version+1 {
 		l.duel.version = 0
 		return
 	}
+	record, seat := header.Answer.Record, l.plan.seatIndex(header.Answer.Record.Player)
+	if header.Version <= l.duel.version { // this node has read the answer before the message came
+		if seat >= 0 && l.duel.records[seat].ArrivedAt != record.ArrivedAt {
+			l.duel.version = 0
+		}
+		return
+	}
 	l.duel.version = header.Version
-	if seat := l.plan.seatIndex(header.Answer.Record.Player); seat >= 0 {
-		l.duel.records[seat], l.duel.totals[seat] = header.Answer.Record, header.Answer.Totals
+	if seat >= 0 {
+		l.duel.records[seat], l.duel.totals[seat] = record, header.Answer.Totals
 	}
 	if header.State == nil {
 		return
