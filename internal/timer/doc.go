@@ -11,8 +11,7 @@
 //
 // Words of this package:
 //
-//   - Tick: 10 ms. Slot: all timers of one tick. Shard: every 64th slot, under
-//     one mutex.
+//   - Tick: 10 ms. Slot: all timers of one tick.
 //   - Run queue: the due slots that wait for a worker. A fixed set of workers
 //     calls the functions.
 //

@@ -2,8 +2,7 @@ package timer
 
 import "time"
 
-// Stats are the counters of a wheel since New. They are read one after the
-// other, so they may differ by a moment.
+// Stats are the counters of a wheel since New.
 type Stats struct {
 	Pending int    // timers neither called nor stopped
 	Waiting int    // pending timers that are due and wait for a worker
@@ -28,18 +27,12 @@ var LatenessBounds = [...]time.Duration{
 	time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
-// callCounts are the counters of the calls. The mutex of the runQueue guards them.
-type callCounts struct {
-	count uint64
-	late  Lateness
-}
-
-// record counts a call that starts now with a delay.
-func (c *callCounts) record(late time.Duration) {
-	c.count++
-	c.late.Sum += late
-	c.late.Max = max(c.late.Max, late)
+// recordCall counts a call that starts now with a delay.
+func (s *Stats) recordCall(late time.Duration) {
+	s.Fired++
+	s.Late.Sum += late
+	s.Late.Max = max(s.Late.Max, late)
 	for i := len(LatenessBounds) - 1; i >= 0 && late <= LatenessBounds[i]; i-- {
-		c.late.Within[i]++
+		s.Late.Within[i]++
 	}
 }

@@ -10,10 +10,14 @@ import (
 // early. Close ends it.
 type Wheel struct {
 	startTime   time.Time // deadlines are durations since this time, by the monotonic clock
-	shards      [shardCount]shard
-	runQueue    runQueue
-	workers     int // number of workers
+	workers     int       // number of workers
 	workerGroup sync.WaitGroup
+
+	mu     sync.Mutex
+	slots  map[int64]*slot // slots that are not due yet, by tick number
+	queue  runQueue
+	closed bool  // true: no timer is added and no function is called any more
+	stats  Stats // without Slots and Running
 }
 
 // Config configures a Wheel. The zero value means the defaults.
@@ -29,35 +33,36 @@ func New(config Config) *Wheel {
 	if workers <= 0 {
 		workers = defaultWorkers
 	}
-	wheel := &Wheel{startTime: time.Now(), workers: workers}
-	for i := range wheel.shards {
-		wheel.shards[i].slots = make(map[int64]*slot)
-	}
-	wheel.runQueue.workAvailable.L = &wheel.runQueue.mu
+	wheel := &Wheel{startTime: time.Now(), workers: workers, slots: map[int64]*slot{}}
+	wheel.queue.workAvailable.L = &wheel.mu
 	for range workers {
 		wheel.workerGroup.Go(wheel.work)
 	}
 	return wheel
 }
 
-// work calls the functions of due timers, one after the other, until Close.
-func (w *Wheel) work() {
-	for fn := w.runQueue.waitForCall(w.now); fn != nil; fn = w.runQueue.waitForCall(w.now) {
-		fn()
-	}
-}
-
 // Close stops all pending timers and waits for running functions and for all
 // goroutines that New started. It may be called several times. A function
 // of a timer must not call Close, because it would wait forever.
 func (w *Wheel) Close() {
-	for i := range w.shards {
-		w.shards[i].close()
-	}
-	for slot := w.runQueue.close(); slot != nil; slot = slot.nextDue {
+	w.stopAll()
+	w.workerGroup.Wait()
+}
+
+// stopAll stops all pending timers, and the workers.
+func (w *Wheel) stopAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for _, slot := range w.slots {
+		slot.wakeUp.Stop()
 		slot.stopAll()
 	}
-	w.workerGroup.Wait()
+	clear(w.slots)
+	for ; w.queue.head != nil; w.queue.head = w.queue.head.nextDue {
+		w.queue.head.stopAll()
+	}
+	w.queue.workAvailable.Broadcast()
 }
 
 // After calls fn on a worker when wait has passed. The call is never early,
@@ -86,54 +91,49 @@ func (w *Wheel) Set(timer *Timer, wait time.Duration, fn func()) {
 		panic("timer: a timer needs a function to call")
 	}
 	deadline := w.deadlineAfter(wait)
-	for {
-		timer.Stop()
-		if w.add(timer, pendingCall{fn, deadline}, wait <= 0) {
-			return
-		}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	timer.stop()
+	if w.closed {
+		return
 	}
+	timer.fn, timer.deadline = fn, deadline
+	if wait > 0 {
+		w.slotFor(deadline).link(timer)
+		return
+	}
+	due := &slot{wheel: w} // of its own
+	due.link(timer)
+	w.pushDue(due)
 }
 
-// add puts a timer, which must be in no slot, into the slot of its deadline. It
-// returns false if another goroutine has set the timer first. On a closed wheel it
-// does nothing and returns true.
-func (w *Wheel) add(timer *Timer, call pendingCall, isDue bool) bool {
-	tickNumber := tickNumberAt(call.deadline)
-	shard := w.shardFor(tickNumber)
-	if isDue {
-		return w.addDue(shard, timer, call)
-	}
-	shard.mu.Lock()
-	defer shard.mu.Unlock()
-	if shard.closed {
-		return true
-	}
-	found := shard.slots[tickNumber]
+// slotFor returns the slot of a deadline. The caller holds mu.
+func (w *Wheel) slotFor(deadline time.Duration) *slot {
+	tickNumber := int64((deadline + tick - 1) / tick) // the first tick that ends at the deadline or later
+	found := w.slots[tickNumber]
 	if found == nil {
-		found = &slot{shard: shard, tickNumber: tickNumber}
-		shard.slots[tickNumber] = found
-		found.wakeUp = time.AfterFunc(found.dueTime()-w.now(), func() { w.queueDue(found) })
+		found = &slot{wheel: w, tickNumber: tickNumber}
+		w.slots[tickNumber] = found
+		found.wakeUp = time.AfterFunc(found.dueTime()-w.now(), func() { w.makeDue(found) })
 	}
-	return found.link(timer, call)
+	return found
 }
 
-// addDue is add for a timer that is due immediately. The timer gets a slot of its
-// own and waits only for a worker.
-func (w *Wheel) addDue(shard *shard, timer *Timer, call pendingCall) bool {
-	w.runQueue.mu.Lock()
-	defer w.runQueue.mu.Unlock()
-	shard.mu.Lock()
-	defer shard.mu.Unlock()
-	if shard.closed {
-		return true
+// makeDue queues a slot that is due, unless it was removed before.
+func (w *Wheel) makeDue(slot *slot) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.slots[slot.tickNumber] == slot {
+		delete(w.slots, slot.tickNumber)
+		w.pushDue(slot)
 	}
-	dueSlot := &slot{shard: shard, isDue: true}
-	if !dueSlot.link(timer, call) {
-		return false
-	}
-	shard.waiting++
-	w.runQueue.push(dueSlot)
-	return true
+}
+
+// pushDue appends a slot to the queue. The caller holds mu.
+func (w *Wheel) pushDue(slot *slot) {
+	slot.isDue = true
+	w.stats.Waiting += slot.size
+	w.queue.push(slot)
 }
 
 // now returns the time since startTime.
@@ -149,31 +149,12 @@ func (w *Wheel) deadlineAfter(wait time.Duration) time.Duration {
 	return now + max(wait, 0)
 }
 
-// tickNumberAt returns the number of the first tick that ends at a deadline or
-// later.
-func tickNumberAt(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
-
-func (w *Wheel) shardFor(tickNumber int64) *shard { return &w.shards[tickNumber%shardCount] }
-
-// queueDue queues a slot that is due.
-func (w *Wheel) queueDue(slot *slot) {
-	w.runQueue.mu.Lock()
-	defer w.runQueue.mu.Unlock()
-	if slot.makeDue() {
-		w.runQueue.push(slot)
-	}
-}
-
-// Stats returns the counters. It is cheap enough to be called for every scrape of
-// metrics.
+// Stats returns the counters at one moment. It is cheap enough to be called for every
+// scrape of metrics.
 func (w *Wheel) Stats() Stats {
-	var stats Stats
-	for i := range w.shards {
-		w.shards[i].addTo(&stats)
-	}
-	w.runQueue.mu.Lock()
-	defer w.runQueue.mu.Unlock()
-	stats.Running = w.workers - w.runQueue.idleWorkers
-	stats.Fired, stats.Late = w.runQueue.calls.count, w.runQueue.calls.late
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stats := w.stats
+	stats.Slots, stats.Running = len(w.slots), w.workers-w.queue.idleWorkers
 	return stats
 }
