@@ -104,11 +104,10 @@ func (r *Reader) readSlice(ctx context.Context, cfg Config, rankingID RankingID,
 // readStandings reads standings from a board, or from the archive if the day's boards
 // were deleted.
 func (r *Reader) readStandings(ctx context.Context, cfg Config, rankingID RankingID, ids []string) (StandingsResult, error) {
-	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{RankingID: rankingID, IDs: ids}})
+	result, err := r.source.ReadStandings(ctx, rankingID, StandingsRequest{IDs: ids})
 	if err != nil {
 		return StandingsResult{}, err
 	}
-	result := results[0]
 	ranking, err := r.readArchived(ctx, cfg, rankingID, &result.BoardState)
 	if ranking != nil {
 		result.Entries = ranking.standings(ids)

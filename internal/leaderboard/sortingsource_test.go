@@ -84,22 +84,15 @@ func countBetter(rows []RankedEntry, key float64) (n int64) {
 	return n
 }
 
-func (s sortingSource) ReadStandings(_ context.Context, requests []StandingsRequest) ([]StandingsResult, error) {
+func (s sortingSource) ReadStandings(_ context.Context, rankingID RankingID, request StandingsRequest) (StandingsResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var results []StandingsResult
-	for _, request := range requests {
-		state, rows, err := s.readAll(request.RankingID)
-		if err != nil {
-			return nil, err
+	state, rows, err := s.readAll(rankingID)
+	result := StandingsResult{BoardState: state}
+	for _, id := range request.IDs {
+		if index := slices.IndexFunc(rows, func(row RankedEntry) bool { return row.ID == id }); index >= 0 {
+			result.Entries = append(result.Entries, StandingEntry{RankedEntry: rows[index], BetterCount: countBetter(rows, rows[index].Key)})
 		}
-		result := StandingsResult{BoardState: state}
-		for _, id := range request.IDs {
-			if index := slices.IndexFunc(rows, func(row RankedEntry) bool { return row.ID == id }); index >= 0 {
-				result.Entries = append(result.Entries, StandingEntry{RankedEntry: rows[index], BetterCount: countBetter(rows, rows[index].Key)})
-			}
-		}
-		results = append(results, result)
 	}
-	return results, nil
+	return result, err
 }

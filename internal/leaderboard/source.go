@@ -70,11 +70,10 @@ func (e RankedEntry) compare(other RankedEntry) int {
 	return cmp.Or(cmp.Compare(e.Key, other.Key), cmp.Compare(e.Newest, other.Newest))
 }
 
-// StandingsRequest asks for the standings of a few entries in one ranking. WithNextKey adds
-// the key of the next better rank, WithTie the place among equal entries. Each of these
-// doubles the cost for Redis.
+// StandingsRequest asks for the standings of a few entries. WithNextKey adds the key of the
+// next better rank, WithTie the place among equal entries. Each of these doubles the cost for
+// Redis.
 type StandingsRequest struct {
-	RankingID            RankingID
 	IDs                  []string
 	WithNextKey, WithTie bool
 }
@@ -97,15 +96,13 @@ type StandingEntry struct {
 	NextBetterKey                  float64
 }
 
-// RankingSource reads boards. Each call of ReadSlice, and each result of ReadStandings,
-// shows the boards at one moment. Safe for concurrent use. The error is ErrNotReady if no
-// boards of the configuration are served.
+// RankingSource reads boards. Each call shows the board at one moment. Safe for concurrent
+// use. The error is ErrNotReady if no boards of the configuration are served.
 type RankingSource interface {
 	// ReadSlice returns ErrNotRanked and the BoardState for a request around an entry that is
 	// not ranked.
 	ReadSlice(ctx context.Context, rankingID RankingID, request SliceRequest) (RankingSlice, error)
-	// ReadStandings answers requests, in their order, in one round trip.
-	ReadStandings(ctx context.Context, requests []StandingsRequest) ([]StandingsResult, error)
+	ReadStandings(ctx context.Context, rankingID RankingID, request StandingsRequest) (StandingsResult, error)
 	PublishedConfigSource
 }
 

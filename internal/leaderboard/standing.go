@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Standing returns the standing of one player or team.
@@ -23,18 +25,18 @@ func (r *Reader) readStanding(ctx context.Context, cfg Config, query StandingQue
 	if !identifierPattern.MatchString(query.Player) {
 		return Standing{}, ErrNotRanked
 	}
-	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{RankingID: rankingID, IDs: []string{query.Player}, WithNextKey: true, WithTie: query.Explain}})
+	result, err := r.source.ReadStandings(ctx, rankingID, StandingsRequest{IDs: []string{query.Player}, WithNextKey: true, WithTie: query.Explain})
 	if err != nil {
 		return Standing{}, err
 	}
-	if len(results[0].Entries) == 0 {
+	if len(result.Entries) == 0 {
 		return Standing{}, ErrNotRanked
 	}
-	row := results[0].Entries[0]
+	row := result.Entries[0]
 	standing := Standing{
 		Entry:      cfg.newEntry(row.BoardEntry, row.BetterCount+1),
-		Total:      results[0].Total,
-		Percentile: 100 * float64(results[0].Total-row.BetterCount) / float64(results[0].Total),
+		Total:      result.Total,
+		Percentile: 100 * float64(result.Total-row.BetterCount) / float64(result.Total),
 		ToNext:     row.distanceToNextRank(),
 	}
 	if query.Explain {
@@ -66,21 +68,24 @@ func (s StandingEntry) tie() *Tie {
 }
 
 // WindowStandings returns the rank and value of players, in the order ByValue, by player id
-// and window. Unranked players are missing. It needs one round trip per MaxLimit players.
+// and window. Unranked players are missing. It reads the windows at the same time, MaxLimit
+// players per round trip.
 func (r *Reader) WindowStandings(ctx context.Context, game string, players []string) (standings map[string]map[Window]WindowStanding, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
 		standings = map[string]map[Window]WindowStanding{}
 		for chunk := range slices.Chunk(players, MaxLimit) {
-			var requests []StandingsRequest
-			for _, window := range cfg.Windows {
-				rankingID, err := cfg.rankingID(window, Players, ByValue)
-				if err != nil {
+			results := make([]StandingsResult, len(cfg.Windows))
+			group, ctx := errgroup.WithContext(ctx)
+			for i, window := range cfg.Windows {
+				group.Go(func() error {
+					rankingID, err := cfg.rankingID(window, Players, ByValue)
+					if err == nil {
+						results[i], err = r.source.ReadStandings(ctx, rankingID, StandingsRequest{IDs: chunk})
+					}
 					return err
-				}
-				requests = append(requests, StandingsRequest{RankingID: rankingID, IDs: chunk})
+				})
 			}
-			results, err := r.source.ReadStandings(ctx, requests)
-			if err != nil {
+			if err := group.Wait(); err != nil {
 				return err
 			}
 			cfg.addWindowStandings(standings, results)

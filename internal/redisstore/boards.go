@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"slices"
 	"sync"
 
@@ -22,35 +21,6 @@ func NewBoards(rdb redis.UniversalClient) *Boards { return &Boards{rdb: rdb} }
 type scriptCall struct {
 	keys []string
 	args []any
-}
-
-// runCalls runs a script once per call, in order, in one round trip. If the server does not
-// know the script, runCalls loads it and runs all calls again; the scripts may be
-// repeated. It returns an error only if the load fails. Each reply has its own error.
-func (s *Boards) runCalls(ctx context.Context, script *redis.Script, calls []scriptCall) ([]*redis.Cmd, error) {
-	replies := s.evalCalls(ctx, script, calls)
-	for _, reply := range replies {
-		if !redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
-			continue
-		}
-		if err := script.Load(ctx, s.rdb).Err(); err != nil {
-			return nil, err
-		}
-		return s.evalCalls(ctx, script, calls), nil
-	}
-	return replies, nil
-}
-
-func (s *Boards) evalCalls(ctx context.Context, script *redis.Script, calls []scriptCall) []*redis.Cmd {
-	replies := make([]*redis.Cmd, len(calls))
-	// Pipelined returns the first error of the replies, so it can be ignored here.
-	_, _ = s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, call := range calls {
-			replies[i] = pipe.EvalSha(ctx, script.Hash(), call.keys, call.args...)
-		}
-		return nil
-	})
-	return replies
 }
 
 // appendTexts appends texts to arguments of a script or command.

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/redis/go-redis/v9"
+
 	"laststand/internal/leaderboard"
 )
 
 var commitScript = newScript("board_commit")
 
 // Commit implements leaderboard.EntryStore. A transaction blocks Redis for a few
-// microseconds per entry and member.
+// microseconds per entry and member. The second transaction and those after it share a round
+// trip: the server knows the script after the first one.
 func (s *Boards) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs []leaderboard.Transaction) (err error) {
 	calls := make([]scriptCall, len(txs))
 	for i, tx := range txs {
@@ -19,14 +22,24 @@ func (s *Boards) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs 
 			return fmt.Errorf("commit leaderboards: %w", err)
 		}
 	}
-	replies, err := s.runCalls(ctx, commitScript, calls)
-	for i := 0; i < len(replies) && err == nil; i++ {
-		var isApplied bool
-		if isApplied, err = replies[i].Bool(); err == nil && !isApplied {
+	replies := []*redis.Cmd{commitScript.Run(ctx, s.rdb, calls[0].keys, calls[0].args...)}
+	// Pipelined returns the first error of the replies, so it can be ignored here.
+	_, _ = s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, call := range calls[1:] {
+			replies = append(replies, commitScript.EvalSha(ctx, pipe, call.keys, call.args...))
+		}
+		return nil
+	})
+	for _, reply := range replies {
+		isApplied, err := reply.Bool()
+		if err != nil {
+			return fmt.Errorf("commit leaderboards: %w", err)
+		}
+		if !isApplied {
 			return leaderboard.ErrStale
 		}
 	}
-	return wrap("commit leaderboards", err)
+	return nil
 }
 
 func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) (scriptCall, error) {

@@ -45,41 +45,21 @@ func (s *Boards) readSlice(ctx context.Context, served servedBoards, rankingID l
 	return slice, err
 }
 
-// ReadStandings implements leaderboard.RankingSource. All requests are for one configuration.
-func (s *Boards) ReadStandings(ctx context.Context, requests []leaderboard.StandingsRequest) (results []leaderboard.StandingsResult, err error) {
-	if len(requests) == 0 {
-		return nil, nil
-	}
-	err = s.withServed(ctx, requests[0].RankingID, func(served servedBoards) error {
-		results, err = s.readStandings(ctx, served, requests)
-		return err
-	})
-	return results, err
-}
-
-func (s *Boards) readStandings(ctx context.Context, served servedBoards, requests []leaderboard.StandingsRequest) ([]leaderboard.StandingsResult, error) {
-	calls := make([]scriptCall, len(requests))
-	for i, request := range requests {
-		calls[i] = served.call(request.RankingID)
-		calls[i].args = appendTexts(append(calls[i].args, request.WithNextKey, request.WithTie), request.IDs)
-	}
-	replies, err := s.runCalls(ctx, standingsScript, calls)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]leaderboard.StandingsResult, len(requests))
-	for i, request := range requests {
-		values, err := replies[i].Slice()
+// ReadStandings implements leaderboard.RankingSource.
+func (s *Boards) ReadStandings(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.StandingsRequest) (result leaderboard.StandingsResult, err error) {
+	err = s.withServed(ctx, rankingID, func(served servedBoards) error {
+		call := served.call(rankingID)
+		call.args = appendTexts(append(call.args, request.WithNextKey, request.WithTie), request.IDs)
+		values, err := standingsScript.Run(ctx, s.rdb, call.keys, call.args...).Slice()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		reply := redisx.Reply(values)
-		results[i].BoardState = served.boardState(request.RankingID.Board.Span, reply.List(0))
-		if results[i].Entries, err = parseStandings(reply[1:]); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+		result.BoardState = served.boardState(rankingID.Board.Span, reply.List(0))
+		result.Entries, err = parseStandings(reply[1:])
+		return err
+	})
+	return result, err
 }
 
 // parseSlice parses the reply of board_read_slice.lua, without its first value.
