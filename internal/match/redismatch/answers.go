@@ -15,14 +15,14 @@ import (
 // Answers stores the answers of the players of arenas. It implements match.AnswerStore.
 type Answers struct {
 	connection
-	batcher       batcher
+	batchers      batchers
 	hasReplicas   func() bool
 	onUnconfirmed func()
 }
 
 func newAnswers(c connection) *Answers {
 	as := &Answers{connection: c, hasReplicas: func() bool { return false }}
-	as.batcher = batcher{sendAttempts: as.commitBatch, pending: make(map[string][]*pendingAttempt)}
+	as.batchers = batchers{send: as.commitBatch, byMatch: make(map[string]*matchBatcher)}
 	return as
 }
 
@@ -34,9 +34,9 @@ func (as *Answers) ConfirmByReplica(hasReplicas func() bool, onUnconfirmed func(
 }
 
 // Commit accepts or refuses an answer, see match.AnswerStore. Concurrent answers to one match at
-// this node share a script, see batcher.
+// this node share a script, see batchers.
 func (as *Answers) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
-	outcome, err := as.batcher.commit(ctx, &attempt)
+	outcome, err := as.batchers.commit(ctx, &attempt)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		err = wrap("commit to", attempt.Match, err)
 	}

@@ -17,7 +17,7 @@ import (
 // fakeSender replies to a script when the test sends the reply, and records the
 // players of each script.
 type fakeSender struct {
-	batcher
+	batchers
 	replies         chan error // the reply to each script; nil for success
 	mu              sync.Mutex
 	playersByScript [][]string // the players of each script
@@ -26,7 +26,7 @@ type fakeSender struct {
 
 func newFakeSender() *fakeSender {
 	sender := &fakeSender{replies: make(chan error)}
-	sender.batcher = batcher{sendAttempts: sender.runScript, pending: make(map[string][]*pendingAttempt)}
+	sender.batchers = batchers{send: sender.runScript, byMatch: make(map[string]*matchBatcher)}
 	return sender
 }
 
@@ -99,8 +99,8 @@ func TestWaitingAnswersShareScript(t *testing.T) {
 		sender.submit(ctx, t, "m_1", "fay", nil) // no other answer waits any more
 		sender.replies <- nil
 		synctest.Wait()
-		if len(sender.pending) != 0 {
-			t.Errorf("%d queues are left", len(sender.pending))
+		if len(sender.byMatch) != 0 {
+			t.Errorf("%d batchers are left", len(sender.byMatch))
 		}
 	})
 }
@@ -121,23 +121,6 @@ func TestFailedScriptFailsItsAnswers(t *testing.T) {
 		sender.replies <- nil
 		sender.callers.Wait()
 		sender.checkScripts(t, "[ada]", "[bob cyd]", "[dan]")
-	})
-}
-
-// The commit of a cancelled answer returns immediately, and the answer is not sent. A cancelled first answer
-// cancels no other answer.
-func TestCancelledAnswerIsNotSent(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sender := newFakeSender()
-		ctx, cancel := context.WithCancel(t.Context())
-		sender.submit(ctx, t, "m_1", "ada", context.Canceled)
-		sender.submit(ctx, t, "m_1", "bob", context.Canceled)
-		sender.submit(t.Context(), t, "m_1", "cyd", nil)
-		cancel()
-		sender.checkScripts(t, "[ada]", "[cyd]")
-		sender.replies <- nil
-		sender.callers.Wait()
 	})
 }
 
