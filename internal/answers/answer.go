@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -19,7 +18,7 @@ const BlockPlayers = 100
 type Answer struct {
 	Player    int             // index of the player's standing in the match
 	Question  int             // from 0
-	Given     json.RawMessage // as the wire contract shows it; nil if the player was erased
+	Given     *protocol.Given // nil if the player was erased
 	Correct   bool
 	Retracted bool // it does not count
 	ElapsedMS int64

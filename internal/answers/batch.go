@@ -3,10 +3,12 @@ package answers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/timer"
 )
 
@@ -149,11 +151,14 @@ func (r *matchReader) readBlock(ctx context.Context, index int) (Block, error) {
 	if err != nil {
 		return Block{}, err
 	}
-	r.saver.metrics.lost.WithLabelValues(reasonUnreadable).Add(float64(unreadable))
 	for _, record := range records {
-		player := r.seats.Indexes[record.Player]
+		player, given := r.seats.Indexes[record.Player], new(protocol.Given)
+		if json.Unmarshal(record.Given, given) != nil {
+			unreadable++
+			continue
+		}
 		answer := Answer{
-			Player: player, Question: record.Question, Given: record.Given, Correct: record.Correct,
+			Player: player, Question: record.Question, Given: given, Correct: record.Correct,
 			Retracted: r.view.IsUncounted(record, r.totals[record.Player]), ElapsedMS: record.ElapsedMS, Points: record.Points, ArrivedAt: record.ArrivedAt,
 		}
 		if r.seats.Erased[player] {
@@ -161,6 +166,7 @@ func (r *matchReader) readBlock(ctx context.Context, index int) (Block, error) {
 		}
 		block.Answers = append(block.Answers, answer)
 	}
+	r.saver.metrics.lost.WithLabelValues(reasonUnreadable).Add(float64(unreadable))
 	slices.SortFunc(block.Answers, func(a, b Answer) int {
 		return cmp.Or(cmp.Compare(a.Question, b.Question), cmp.Compare(a.Player, b.Player))
 	})

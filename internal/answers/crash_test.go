@@ -17,6 +17,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/testenv"
 )
@@ -183,7 +184,7 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 	for i, seat := range plan.Seats {
 		result.Standings = append(result.Standings, match.Standing{Rank: i + 1, Player: seat.Player, Score: int64(380 * (1 - i)), Answered: 2, Asked: 2})
 		for q := range 2 {
-			want = append(want, answers.Answer{Player: i, Question: q, Given: json.RawMessage(fmt.Sprintf(`{"choice":%d}`, i)), Correct: i == 0, ElapsedMS: 700, Points: int64(190 * (1 - i)), ArrivedAt: int64(100_000*(q+1) + 700)})
+			want = append(want, answers.Answer{Player: i, Question: q, Given: &protocol.Given{Choice: &i}, Correct: i == 0, ElapsedMS: 700, Points: int64(190 * (1 - i)), ArrivedAt: int64(100_000*(q+1) + 700)})
 		}
 	}
 	step(match.PhaseOver, 1, &result)

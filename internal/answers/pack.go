@@ -108,15 +108,10 @@ type givenTexts struct {
 }
 
 // encode returns value<<2 | kind of a given answer.
-func (g *givenTexts) encode(raw json.RawMessage) (uint64, error) {
-	if len(raw) == 0 {
-		return givenNothing, nil
-	}
-	var given protocol.Given
-	if err := json.Unmarshal(raw, &given); err != nil {
-		return 0, err
-	}
+func (g *givenTexts) encode(given *protocol.Given) (uint64, error) {
 	switch {
+	case given == nil:
+		return givenNothing, nil
 	case given.Choice != nil && *given.Choice >= 0:
 		return uint64(*given.Choice)<<2 | givenChoice, nil
 	case len(given.Choices) > 0:
@@ -125,7 +120,7 @@ func (g *givenTexts) encode(raw json.RawMessage) (uint64, error) {
 	case len(given.Value) > 0 && utf8.Valid(given.Value):
 		return g.index(withoutNUL(given.Value))<<2 | givenText, nil
 	}
-	return 0, fmt.Errorf("%q is no answer", raw)
+	return 0, fmt.Errorf("%+v is no answer", *given)
 }
 
 // index returns the index of a text in texts.
@@ -149,21 +144,20 @@ func withoutNUL(raw json.RawMessage) string {
 }
 
 // decodeGiven is the reverse of encode. isKnown is false if there is no such text.
-func decodeGiven(kindAndValue uint64, texts []json.RawMessage) (given json.RawMessage, isKnown bool) {
+func decodeGiven(kindAndValue uint64, texts []json.RawMessage) (given *protocol.Given, isKnown bool) {
 	value := kindAndValue >> 2
 	switch kindAndValue & 3 {
 	case givenNothing:
 		return nil, true
 	case givenChoice:
-		choice := int(value)
-		return protocol.Given{Choice: &choice}.Encode(), true
+		return &protocol.Given{Choice: new(int(value))}, true
 	case givenChoices:
-		return protocol.Given{Choices: unpackChoices(value)}.Encode(), true
+		return &protocol.Given{Choices: unpackChoices(value)}, true
 	}
 	if value >= uint64(len(texts)) {
 		return nil, false
 	}
-	return protocol.Given{Value: texts[value]}.Encode(), true
+	return &protocol.Given{Value: texts[value]}, true
 }
 
 // packChoices packs several choices and their order. The order is the rank of the permutation

@@ -12,28 +12,30 @@ import (
 
 	"pgregory.net/rapid"
 
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
-// givenAnswers generates given answers of every kind, as protocol.Given encodes them.
-func givenAnswers() *rapid.Generator[json.RawMessage] {
-	return rapid.Custom(func(t *rapid.T) json.RawMessage {
+// givenAnswers generates given answers of every kind.
+func givenAnswers() *rapid.Generator[*protocol.Given] {
+	return rapid.Custom(func(t *rapid.T) *protocol.Given {
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
 			return nil
 		case 1:
-			return json.RawMessage(fmt.Sprintf(`{"choice":%d}`, rapid.IntRange(0, 7).Draw(t, "choice")))
+			return &protocol.Given{Choice: new(rapid.IntRange(0, 7).Draw(t, "choice"))}
 		case 2:
-			choices := rapid.SliceOfNDistinct(rapid.IntRange(0, 7), 1, 8, rapid.ID[int]).Draw(t, "choices")
-			raw, _ := json.Marshal(choices)
-			return json.RawMessage(`{"choices":` + string(raw) + `}`)
+			return &protocol.Given{Choices: rapid.SliceOfNDistinct(rapid.IntRange(0, 7), 1, 8, rapid.ID[int]).Draw(t, "choices")}
 		case 3:
-			return json.RawMessage(fmt.Sprintf(`{"value":%v}`, rapid.Float64().Draw(t, "number")))
+			return &protocol.Given{Value: json.RawMessage(fmt.Sprint(rapid.Float64().Draw(t, "number")))}
 		}
 		raw, _ := json.Marshal(strings.ReplaceAll(rapid.StringN(0, 100, -1).Draw(t, "text"), "\x00", ""))
-		return json.RawMessage(`{"value":` + string(raw) + `}`)
+		return &protocol.Given{Value: raw}
 	})
 }
+
+// text returns a given answer with a JSON text.
+func text(raw string) *protocol.Given { return &protocol.Given{Value: json.RawMessage(raw)} }
 
 // blockAnswers generates the answers of a block, in the order of positions.
 func blockAnswers(block int) *rapid.Generator[[]Answer] {
@@ -73,7 +75,7 @@ func TestUnpackReversesPack(t *testing.T) {
 
 func TestUnpackRefusesMalformedBytes(t *testing.T) {
 	t.Parallel()
-	packed, texts, err := Pack([]Answer{{Given: json.RawMessage(`{"value":"moon"}`), ElapsedMS: 1000, Points: 150, ArrivedAt: 1_800_000_000_000}})
+	packed, texts, err := Pack([]Answer{{Given: text(`"moon"`), ElapsedMS: 1000, Points: 150, ArrivedAt: 1_800_000_000_000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +102,14 @@ func FuzzUnpack(f *testing.F) {
 
 func TestPackRefusesAnswersThatItCannotStore(t *testing.T) {
 	t.Parallel()
-	good := Answer{Player: 7, Question: 1, Given: json.RawMessage(`{"choice":1}`)}
+	good := Answer{Player: 7, Question: 1, Given: &protocol.Given{Choice: new(1)}}
 	for name, bad := range map[string]Answer{
 		"twice":            good,
 		"negative elapsed": {Player: 8, ElapsedMS: -1},
-		"no JSON":          {Player: 8, Given: json.RawMessage(`{`)},
-		"no answer":        {Player: 8, Given: json.RawMessage(`{}`)},
-		"negative choice":  {Player: 8, Given: json.RawMessage(`{"choice":-1}`)},
-		"large choices":    {Player: 8, Given: json.RawMessage(`{"choices":[8]}`)},
-		"broken UTF-8":     {Player: 8, Given: json.RawMessage("{\"value\":\"\xff\"}")},
+		"no answer":        {Player: 8, Given: &protocol.Given{}},
+		"negative choice":  {Player: 8, Given: &protocol.Given{Choice: new(-1)}},
+		"large choices":    {Player: 8, Given: &protocol.Given{Choices: []int{8}}},
+		"broken UTF-8":     {Player: 8, Given: text("\"\xff\"")},
 	} {
 		if _, _, err := Pack([]Answer{good, bad}); err == nil {
 			t.Errorf("%s: no error", name)
@@ -119,13 +120,13 @@ func TestPackRefusesAnswersThatItCannotStore(t *testing.T) {
 // PostgreSQL cannot read a NUL character in JSON.
 func TestNULInATextIsReplaced(t *testing.T) {
 	t.Parallel()
-	packed, texts, err := Pack([]Answer{{Given: json.RawMessage(`{"value":"a\u0000b"}`)}, {Player: 1, Given: json.RawMessage(`{"value":"\\u0000"}`)}})
+	packed, texts, err := Pack([]Answer{{Given: text(`"a\u0000b"`)}, {Player: 1, Given: text(`"\\u0000"`)}})
 	if err != nil || strings.Contains(strings.ReplaceAll(texts, `\\u0000`, ""), `\u0000`) {
 		t.Fatalf("texts %s, %v", texts, err)
 	}
 	got, err := Unpack(0, packed, texts)
-	if err != nil || string(got[0].Given) != `{"value":"a�b"}` || string(got[1].Given) != `{"value":"\\u0000"}` {
-		t.Errorf("%s, %s, %v", got[0].Given, got[1].Given, err)
+	if err != nil || string(got[0].Given.Value) != `"a�b"` || string(got[1].Given.Value) != `"\\u0000"` {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -161,7 +162,7 @@ func TestMatchesShareTheOriginalOfAQuestion(t *testing.T) {
 			t.Fatalf("%+v, %v", unpacked, err)
 		}
 		for i, drawn := range []quiz.DrawnQuestion{first, other} {
-			again := InOrder(original, unpacked[i].Order)
+			again := original.InOrder(unpacked[i].Order)
 			if !slices.Equal(again.Choices(), drawn.Choices()) || !slices.Equal(again.RightIndexes(), drawn.RightIndexes()) {
 				t.Fatalf("%q %v, want %q %v", again.Choices(), again.RightIndexes(), drawn.Choices(), drawn.RightIndexes())
 			}

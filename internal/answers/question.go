@@ -38,23 +38,6 @@ func Original(drawn quiz.DrawnQuestion) (original quiz.Question, order []int) {
 	return original, order
 }
 
-// InOrder returns an original as a match has asked it. If the order does not fit, it
-// returns the original.
-func InOrder(original quiz.Question, order []int) quiz.DrawnQuestion {
-	drawn := original
-	drawn.Choices, drawn.RightIndexes = nil, nil
-	for place, index := range order {
-		if index >= len(original.Choices) || len(order) != len(original.Choices) {
-			return quiz.DrawnQuestion{Question: &original}
-		}
-		drawn.Choices = append(drawn.Choices, original.Choices[index])
-		if slices.Contains(original.RightIndexes, index) {
-			drawn.RightIndexes = append(drawn.RightIndexes, place)
-		}
-	}
-	return quiz.DrawnQuestion{Question: &drawn}
-}
-
 // PackQuestions packs the questions of a match. Every question is two unsigned varints: the
 // number of its original, and its order as a decimal number. The first digit is the number
 // of choices, at most 8. Each further digit is the index in the original of the choice at

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
@@ -24,7 +25,7 @@ func drawQuestion(t *rapid.T, scoring quiz.Scoring, number int) playedQuestion {
 		limit: rapid.Int64Range(500, 20_000).Draw(t, "limit"), multiplier: rapid.Int64Range(0, 2).Draw(t, "multiplier"), isAnswered: rapid.IntRange(0, 5).Draw(t, "answered") > 0,
 	}
 	q := quiz.DrawnQuestion{Question: &quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, RightIndexes: []int{0, 2}}}
-	given := quiz.AnswerValue{Choices: rapid.SampledFrom([][]int{{0, 2}, {0, 2}, {0}, {0, 1}, {1}, {0, 1, 2}}).Draw(t, "given")}
+	given := protocol.Given{Choices: rapid.SampledFrom([][]int{{0, 2}, {0, 2}, {0}, {0, 1}, {1}, {0, 1, 2}}).Draw(t, "given")}
 	normal, err := q.Normalize(given)
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,10 @@ package answers
 
 import (
 	"context"
-	"encoding/json"
 
 	"laststand/internal/arena"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
@@ -45,11 +45,11 @@ type ReportPlayer struct {
 	Answers  []ReportAnswer `json:"answers"`
 }
 
-// ReportAnswer is what a player answered to a question. Given is null without an answer that
-// counts, and of an erased player.
+// ReportAnswer is what a player answered to a question. Given is nil without an answer that
+// counts, and for an erased player.
 type ReportAnswer struct {
 	Question  int             `json:"question"`
-	Given     json.RawMessage `json:"given"`
+	Given     *protocol.Given `json:"given"`
 	Correct   bool            `json:"correct"`
 	ElapsedMS *int64          `json:"elapsed_ms"` // nil: no answer
 	Points    int64           `json:"points"`
@@ -85,17 +85,14 @@ func newPlayer(questions []quiz.DrawnQuestion, p PlayerAnswers) ReportPlayer {
 func NewReportAnswers(questions []quiz.DrawnQuestion, given []Answer) []ReportAnswer {
 	all := make([]ReportAnswer, len(questions))
 	for i := range all {
-		all[i] = ReportAnswer{Question: i, Given: json.RawMessage("null")}
+		all[i].Question = i
 	}
 	for _, a := range given {
 		if !counts(a, questions) {
 			continue
 		}
 		shown := &all[a.Question]
-		shown.Correct, shown.ElapsedMS, shown.Points = a.Correct, &a.ElapsedMS, a.Points
-		if a.Given != nil {
-			shown.Given = a.Given
-		}
+		shown.Given, shown.Correct, shown.ElapsedMS, shown.Points = a.Given, a.Correct, &a.ElapsedMS, a.Points
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 )
 
 // Answers that were retracted, or whose question was not revealed, do not count. Those of
@@ -66,13 +67,13 @@ func TestPlayersHaveAnAnswerForEachQuestion(t *testing.T) {
 	if p.Player != "p_1" || p.Nickname != "Nick 1" || p.Team != "north" || p.Rank != 2 || p.Score != 100 || p.Correct != 1 || p.TimeMS != 2000 || len(p.Answers) != 5 {
 		t.Errorf("%+v", p)
 	}
-	for i, want := range []string{`{"choice":2}`, `{"choices":[1,2]}`, "null", "null", "null"} {
-		if a := p.Answers[i]; a.Question != i || string(a.Given) != want || (a.ElapsedMS == nil) != (want == "null") || a.Points != 0 {
-			t.Errorf("answer %d: %+v, want %s", i, a, want)
+	for i, want := range []*protocol.Given{{Choice: new(2)}, {Choices: []int{1, 2}}, nil, nil, nil} {
+		if a := p.Answers[i]; a.Question != i || !reflect.DeepEqual(a.Given, want) || (a.ElapsedMS == nil) != (want == nil) || a.Points != 0 {
+			t.Errorf("answer %d: %+v, want %+v", i, a, want)
 		}
 	}
 	erased := r.Players[1].Answers[0]
-	if string(erased.Given) != "null" || !erased.Correct || *erased.ElapsedMS != 2000 || erased.Points != 150 {
+	if erased.Given != nil || !erased.Correct || *erased.ElapsedMS != 2000 || erased.Points != 150 {
 		t.Errorf("the answer of an erased player is %+v", erased)
 	}
 }

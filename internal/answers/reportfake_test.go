@@ -64,7 +64,7 @@ var fakeArena = arena.Record{Game: "demo", Match: "m_1", Host: "hana", Name: "Cu
 func answerTo(question int, given string, isCorrect bool, elapsedMS int64) Answer {
 	a := Answer{Question: question, Correct: isCorrect, ElapsedMS: elapsedMS}
 	if given != "" {
-		a.Given = json.RawMessage(given)
+		_ = json.Unmarshal([]byte(given), &a.Given) // JSON of this file
 	}
 	if isCorrect {
 		a.Points = 150

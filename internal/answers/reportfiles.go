@@ -74,21 +74,17 @@ func solutionText(q quiz.DrawnQuestion) string {
 
 // givenCell returns a given answer as people read it: the texts of choices, the number or
 // the text.
-func givenCell(q quiz.DrawnQuestion, raw json.RawMessage) any {
-	var given protocol.Given
-	if json.Unmarshal(raw, &given) != nil {
-		return ""
-	}
+func givenCell(q quiz.DrawnQuestion, given *protocol.Given) any {
 	switch {
-	case given.Choice != nil:
-		return choiceTexts(q, []int{*given.Choice})
-	case len(given.Choices) > 0:
-		return choiceTexts(q, given.Choices)
+	case given == nil:
+		return ""
+	case given.Value == nil:
+		return choiceTexts(q, choicesOf(given))
 	case q.Kind == quiz.Number:
 		return number(given.Value)
 	}
 	var text string
-	_ = json.Unmarshal(given.Value, &text) // "" without an answer
+	_ = json.Unmarshal(given.Value, &text) // a JSON text
 	return text
 }
 

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -44,11 +43,10 @@ func summarize(ctx context.Context, source ReportSource, m Match) ([]ReportQuest
 			totals[i].byChoice = make([]int64, len(choices))
 		}
 	}
-	choices := choiceReader{}
 	err := source.EachBlock(ctx, m, func(block []Answer) {
 		for _, a := range block {
 			if counts(a, m.Questions) {
-				totals[a.Question].add(a, choices)
+				totals[a.Question].add(a)
 			}
 		}
 	})
@@ -59,16 +57,13 @@ func summarize(ctx context.Context, source ReportSource, m Match) ([]ReportQuest
 	return questions, err
 }
 
-func (t *questionTotals) add(a Answer, choices choiceReader) {
+func (t *questionTotals) add(a Answer) {
 	t.answered++
 	t.elapsedMS += a.ElapsedMS
 	if a.Correct {
 		t.right++
 	}
-	if t.byChoice == nil {
-		return
-	}
-	for _, choice := range choices.read(a.Given) {
+	for _, choice := range choicesOf(a.Given) {
 		if choice < len(t.byChoice) {
 			t.byChoice[choice]++
 		}
@@ -97,27 +92,15 @@ func divideRounded(a, b int64) int64 {
 	return (2*a + b) / (2 * b)
 }
 
-// choiceReader remembers the choices of given answers by their JSON, because a match has
-// few different ones.
-type choiceReader map[string][]int
-
-// read returns the choices of a given answer to a question with choices.
-func (c choiceReader) read(given json.RawMessage) []int {
-	if len(given) == 0 {
+// choicesOf returns the choices of a given answer; none of a number, a text, or nil.
+func choicesOf(given *protocol.Given) []int {
+	switch {
+	case given == nil:
 		return nil
+	case given.Choice != nil:
+		return []int{*given.Choice}
 	}
-	choices, isKnown := c[string(given)]
-	if !isKnown {
-		var decoded protocol.Given
-		if json.Unmarshal(given, &decoded) == nil {
-			choices = decoded.Choices
-			if decoded.Choice != nil {
-				choices = []int{*decoded.Choice}
-			}
-		}
-		c[string(given)] = choices
-	}
-	return choices
+	return given.Choices
 }
 
 const (

@@ -392,7 +392,7 @@ func (a fakeAnswers) EachPlayer(ctx context.Context, m answers.Match, from, to i
 			p.Standing.Team = "north"
 			p.Answers, _ = a.Of(ctx, answers.Match{Summary: match.Summary{Match: "m_1"}}, "p_1")
 		case "p_2":
-			p.Answers = []answers.Answer{{Player: 1, Given: json.RawMessage(`{"choice":0}`), ElapsedMS: 1001, Points: -20}}
+			p.Answers = []answers.Answer{{Player: 1, Given: &protocol.Given{Choice: new(0)}, ElapsedMS: 1001, Points: -20}}
 		}
 		if err == nil {
 			err = onPlayer(p)
@@ -406,9 +406,9 @@ func (a fakeAnswers) Of(_ context.Context, m answers.Match, player string) ([]an
 		return nil, answers.ErrNotPlayer
 	}
 	return []answers.Answer{
-		{Question: 0, Given: json.RawMessage(`{"choice":1}`), Correct: true, ElapsedMS: 1234, Points: 187},
-		{Question: 2, Given: json.RawMessage(`{"choice":1}`), Retracted: true, ElapsedMS: 1, Points: 200},
-		{Question: 3, Given: json.RawMessage(`{"choice":1}`), ElapsedMS: 1},
+		{Question: 0, Given: &protocol.Given{Choice: new(1)}, Correct: true, ElapsedMS: 1234, Points: 187},
+		{Question: 2, Given: &protocol.Given{Choice: new(1)}, Retracted: true, ElapsedMS: 1, Points: 200},
+		{Question: 3, Given: &protocol.Given{Choice: new(1)}, ElapsedMS: 1},
 	}, a.fail
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"laststand/internal/answers"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/testenv"
 )
@@ -42,16 +43,16 @@ func testQuestion(number int) *quiz.Question {
 	return q
 }
 
-func testGiven(q quiz.DrawnQuestion, rng *rand.Rand) json.RawMessage {
+func testGiven(q quiz.DrawnQuestion, rng *rand.Rand) *protocol.Given {
 	switch q.Kind {
 	case quiz.Multiple:
-		return json.RawMessage(fmt.Sprintf(`{"choices":[3,%d]}`, rng.IntN(3)))
+		return &protocol.Given{Choices: []int{3, rng.IntN(3)}}
 	case quiz.Number:
-		return json.RawMessage(fmt.Sprintf(`{"value":%d}`, 1960+rng.IntN(20)))
+		return &protocol.Given{Value: json.RawMessage(fmt.Sprint(1960 + rng.IntN(20)))}
 	case quiz.Text:
-		return json.RawMessage(fmt.Sprintf(`{"value":"moon %d"}`, rng.IntN(20)))
+		return &protocol.Given{Value: json.RawMessage(fmt.Sprintf(`"moon %d"`, rng.IntN(20)))}
 	}
-	return json.RawMessage(fmt.Sprintf(`{"choice":%d}`, rng.IntN(4)))
+	return &protocol.Given{Choice: new(rng.IntN(4))}
 }
 
 // newPlayedMatch returns a match in which about nine of ten players answer each question.
@@ -282,18 +283,14 @@ WHERE s.match_id = $1 GROUP BY s.standing_index ORDER BY s.standing_index`, "m1"
 		type count struct{ question, kind, value, n, elapsed, arrived int64 }
 		counts := map[[3]int64]count{}
 		for _, a := range p.all() {
-			var given struct {
-				Choice  *int64
-				Choices []int
-			}
-			if err := json.Unmarshal(a.Given, &given); err != nil || a.Retracted || given.Choice == nil && given.Choices == nil {
+			if a.Retracted || a.Given.Value != nil {
 				continue
 			}
 			key := [3]int64{int64(a.Question), 1, 0}
-			if given.Choice != nil {
-				key[2] = *given.Choice
+			if a.Given.Choice != nil {
+				key[2] = int64(*a.Given.Choice)
 			}
-			for _, choice := range given.Choices {
+			for _, choice := range a.Given.Choices {
 				key[1], key[2] = 2, key[2]|1<<choice
 			}
 			c := counts[key]

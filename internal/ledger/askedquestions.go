@@ -151,7 +151,8 @@ func (a *Answers) readQuestions(ctx context.Context, packed []byte) ([]quiz.Draw
 	})
 	questions := make([]quiz.DrawnQuestion, len(asked))
 	for i, q := range asked {
-		questions[i] = answers.InOrder(originals[q.ID], q.Order)
+		original := originals[q.ID]
+		questions[i] = original.InOrder(q.Order)
 	}
 	return questions, err
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,6 +13,7 @@ import (
 	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
 
@@ -233,34 +233,27 @@ func answerLines(t *testing.T, r answers.Report) (lines []string) {
 			if a.Correct {
 				correct = 1
 			}
-			lines = append(lines, fmt.Sprintf("%s|%d|%s|%d|%d|%d", p.Player, a.Question, givenLine(t, a.Given), correct, *a.ElapsedMS, a.Points))
+			lines = append(lines, fmt.Sprintf("%s|%d|%s|%d|%d|%d", p.Player, a.Question, givenLine(a.Given), correct, *a.ElapsedMS, a.Points))
 		}
 	}
 	return lines
 }
 
 // givenLine returns the kind and the value of a given answer.
-func givenLine(t *testing.T, raw json.RawMessage) string {
-	t.Helper()
-	var given struct {
-		Choice  *int
-		Choices []int
-		Value   json.RawMessage
+func givenLine(given *protocol.Given) string {
+	switch {
+	case given == nil:
+		return "0|0"
+	case given.Choice != nil:
+		return fmt.Sprint("1|", *given.Choice)
+	case given.Value != nil:
+		return "3|" + string(given.Value)
 	}
-	testenv.NoError(t, json.Unmarshal(raw, &given))
 	set := 0
 	for _, choice := range given.Choices {
 		set |= 1 << choice
 	}
-	switch {
-	case given.Choice != nil:
-		return fmt.Sprint("1|", *given.Choice)
-	case set > 0:
-		return fmt.Sprint("2|", set)
-	case given.Value != nil:
-		return "3|" + string(given.Value)
-	}
-	return "0|0"
+	return fmt.Sprint("2|", set)
 }
 
 var _ answers.ReportSource = (*Answers)(nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
 
@@ -153,7 +154,7 @@ func TestAnErasureRemovesGivenAnswers(t *testing.T) {
 			p := newPlayedMatch(fmt.Sprintf("m%02d", i), int64(1000*i), []string{"other", erasedSubjectID, guest}, 1, 7)
 			for j, a := range p.blocks[0].Answers {
 				if a.Question == 1 && a.Player > 0 {
-					p.blocks[0].Answers[j].Given = []byte(fmt.Sprintf(`{"value":"my secret %d"}`, i))
+					p.blocks[0].Answers[j].Given = &protocol.Given{Value: fmt.Appendf(nil, `"my secret %d"`, i)}
 				}
 			}
 			p.commit(t, l)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -66,8 +65,8 @@ func playSeat(t testing.TB, rng *rand.Rand, rules *match.Rules, index int, quest
 		isAnswered, choice, elapsed := rng.IntN(8) > 0, rng.IntN(2), rng.Int64N(9000)
 		isUnasked := slices.Contains(unasked, number)
 		limit, multiplier := rules.LimitsMS[number], rules.Multipliers[number]
-		answer := answers.Answer{Player: index, Question: number, Given: json.RawMessage(fmt.Sprintf(`{"choice":%d}`, choice)), ElapsedMS: elapsed, ArrivedAt: 1000 + elapsed, Retracted: isUnasked}
-		base, isRight := raceScoring.Base(question, quiz.Answered{Normalized: testenv.Need(question.Normalize(quiz.AnswerValue{Choice: &choice}))(t), ElapsedMS: elapsed, LimitMS: limit, Multiplier: multiplier})
+		answer := answers.Answer{Player: index, Question: number, Given: &protocol.Given{Choice: &choice}, ElapsedMS: elapsed, ArrivedAt: 1000 + elapsed, Retracted: isUnasked}
+		base, isRight := raceScoring.Base(question, quiz.Answered{Normalized: testenv.Need(question.Normalize(protocol.Given{Choice: &choice}))(t), ElapsedMS: elapsed, LimitMS: limit, Multiplier: multiplier})
 		answer.Correct = isRight
 		if isUnasked {
 			if isAnswered {
@@ -390,7 +389,7 @@ func firstsMatch(id string, mode match.Mode, players ...string) playedMatch {
 		s.Answered, s.Score, s.TimeMS = s.Correct, int64(100*s.Correct), int64(30_000-9000*s.Correct)
 	}
 	for question, player := range []int{0, 1, 0} {
-		p.blocks[0].Answers = append(p.blocks[0].Answers, answers.Answer{Player: player, Question: question, Given: json.RawMessage(`{"choice":1}`), Correct: true, ElapsedMS: 1000, Points: 100, ArrivedAt: 2000})
+		p.blocks[0].Answers = append(p.blocks[0].Answers, answers.Answer{Player: player, Question: question, Given: &protocol.Given{Choice: new(1)}, Correct: true, ElapsedMS: 1000, Points: 100, ArrivedAt: 2000})
 	}
 	return p
 }

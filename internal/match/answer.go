@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"laststand/internal/protocol"
-	"laststand/internal/quiz"
 )
 
 // judge judges answers, stores them and tells the players.
@@ -21,7 +20,7 @@ func (j *judge) Answer(ctx context.Context, submission Submission) (protocol.Ans
 		return j.countRefusal(err)
 	}
 	answer := validAnswer{seat: seat, question: *submission.Answer.Question}
-	if answer.normal, err = local.plan.Questions[answer.question].Normalize(toQuizGiven(submission.Answer)); err != nil {
+	if answer.normal, err = local.plan.Questions[answer.question].Normalize(submission.Answer.Given); err != nil {
 		return j.countRefusal(j.refuseInvalid(ctx, local, submission, err))
 	}
 	answer.given = submission.Answer.Encode()
@@ -30,11 +29,6 @@ func (j *judge) Answer(ctx context.Context, submission Submission) (protocol.Ans
 		return j.countRefusal(err)
 	}
 	return j.replyToOutcome(local, outcome, answer)
-}
-
-// toQuizGiven converts an answer to the form that questions accept.
-func toQuizGiven(answer protocol.Answer) quiz.AnswerValue {
-	return quiz.AnswerValue{Choice: answer.Choice, Choices: answer.Choices, Value: answer.Value}
 }
 
 // findMatchAndSeat returns the match of an answer and the player's seat. It checks that

@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/protocol"
-
 	"pgregory.net/rapid"
 )
 
@@ -18,7 +16,7 @@ func TestBotAnswersRightOrWrongAsPlanned(t *testing.T) {
 		question := rapid.SampledFrom(sampleQuestions).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		normalized, err := question.Normalize(toQuizGiven(protocol.Answer{Given: botAnswerContent(question, right, rng)}))
+		normalized, err := question.Normalize(botAnswerContent(question, right, rng))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func wrongAnswer(drawn *quiz.DrawnQuestion) protocol.Given {
 func judgeSubmission(t rapid.TB, plan *Plan, state State, submission Submission) Record {
 	t.Helper()
 	question := *submission.Answer.Question
-	normalized, err := plan.Questions[question].Normalize(toQuizGiven(submission.Answer))
+	normalized, err := plan.Questions[question].Normalize(submission.Answer.Given)
 	if err != nil {
 		t.Fatal(err)
 	}

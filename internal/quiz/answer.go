@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"laststand/internal/protocol"
 )
 
 // MaxTextLen is the longest answer to a question of kind Text, and the longest
@@ -26,18 +28,11 @@ var ErrInvalidAnswer = errors.New("invalid answer")
 // ErrNoBank means that there is no question bank with a name.
 var ErrNoBank = errors.New("the question bank does not exist")
 
-// AnswerValue is the answer that a player submitted. Exactly one field must be
-// set: Choice for the kinds Single and Boolean, Choices for Multiple, Value for
-// Number (a JSON number) and Text (a JSON string). JSON null counts as absent.
-type AnswerValue struct {
-	Choice  *int            `json:"choice,omitempty"`
-	Choices []int           `json:"choices,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"`
-}
-
 // Normalize checks that the answer has exactly the field of the question's kind,
-// with a value in range. It returns the canonical form of the answer, for
-// IsCorrect. Answers that mean the same have the same form:
+// with a value in range: Choice for the kinds Single and Boolean, Choices for Multiple,
+// Value for Number (a JSON number) and Text (a JSON string). A Value of null counts as
+// absent. Normalize returns the canonical form of the answer, for IsCorrect. Answers that
+// mean the same have the same form:
 //
 //	"c:1"         the choice with index 1
 //	"m:0,2"       the set of choices 0 and 2, ascending
@@ -45,12 +40,12 @@ type AnswerValue struct {
 //	"t:the moon"  a text, folded (see Fold)
 //
 // Every error wraps ErrInvalidAnswer. Its text is for the player.
-func (q *Question) Normalize(answer AnswerValue) (string, error) {
+func (q *Question) Normalize(answer protocol.Given) (string, error) {
 	field := kindRules[q.Kind].field
 	if field == "" {
 		return "", invalidAnswer("questions of kind %q cannot be answered", q.Kind)
 	}
-	if err := answer.checkFields(field); err != nil {
+	if err := checkFields(answer, field); err != nil {
 		return "", err
 	}
 	value := bytes.TrimSpace(answer.Value)
@@ -69,12 +64,12 @@ func invalidAnswer(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalidAnswer, fmt.Sprintf(format, args...))
 }
 
-func (a *AnswerValue) checkFields(field string) error {
-	value := string(bytes.TrimSpace(a.Value))
+func checkFields(answer protocol.Given, field string) error {
+	value := string(bytes.TrimSpace(answer.Value))
 	for _, f := range []struct {
 		name  string
 		isSet bool
-	}{{"choice", a.Choice != nil}, {"choices", a.Choices != nil}, {"value", value != "" && value != "null"}} {
+	}{{"choice", answer.Choice != nil}, {"choices", answer.Choices != nil}, {"value", value != "" && value != "null"}} {
 		if f.name == field && !f.isSet {
 			return invalidAnswer("%q is missing", field)
 		}

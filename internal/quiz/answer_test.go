@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
@@ -24,9 +25,9 @@ var (
 // drawnInOrder returns a drawn question whose choices are not shuffled.
 func drawnInOrder(q quiz.Question) quiz.DrawnQuestion { return quiz.DrawnQuestion{Question: &q} }
 
-func parseAnswer(t *testing.T, document string) quiz.AnswerValue {
+func parseAnswer(t *testing.T, document string) protocol.Given {
 	t.Helper()
-	var answer quiz.AnswerValue
+	var answer protocol.Given
 	if err := json.Unmarshal([]byte(document), &answer); err != nil {
 		t.Fatalf("%s: %v", document, err)
 	}
@@ -136,7 +137,7 @@ func TestNumbersThatAreEqualHaveOneForm(t *testing.T) {
 			if len(spelled) > 100 {
 				continue
 			}
-			form, err := numberQuestion.Normalize(quiz.AnswerValue{Value: json.RawMessage(spelled)})
+			form, err := numberQuestion.Normalize(protocol.Given{Value: json.RawMessage(spelled)})
 			if err != nil {
 				t.Fatalf("%s: %v", spelled, err)
 			}
@@ -165,7 +166,7 @@ func TestToleranceIsInclusiveInDecimals(t *testing.T) {
 			Value: float64(target) / 1000, Tolerance: float64(tolerance) / 1000,
 		}})
 		value, _ := json.Marshal(float64(target+difference) / 1000)
-		form, err := q.Normalize(quiz.AnswerValue{Value: value})
+		form, err := q.Normalize(protocol.Given{Value: value})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +199,7 @@ func TestTextsAreReadAsJSON(t *testing.T) {
 		value := rapid.StringMatching(`"([a-z ~!]|[\x00-\x7f]|é|\\[nu"0]|"){0,12}"?`).Draw(t, "value")
 		var decoded string
 		isText := json.Unmarshal([]byte(value), &decoded) == nil
-		form, err := textQuestion.Normalize(quiz.AnswerValue{Value: json.RawMessage(value)})
+		form, err := textQuestion.Normalize(protocol.Given{Value: json.RawMessage(value)})
 		if folded := quiz.Fold(decoded); isText && folded != "" {
 			if err != nil || form != "t:"+folded {
 				t.Fatalf("%q is %q, %v, want %q", value, form, err, folded)
@@ -220,7 +221,7 @@ func FuzzNormalize(f *testing.F) {
 	}
 	questions := []quiz.DrawnQuestion{singleQuestion, booleanQuestion, multipleQuestion, numberQuestion, textQuestion}
 	f.Fuzz(func(t *testing.T, document []byte) {
-		var answer quiz.AnswerValue
+		var answer protocol.Given
 		if json.Unmarshal(document, &answer) != nil {
 			return
 		}
@@ -245,7 +246,7 @@ func FuzzNormalize(f *testing.F) {
 func isTooLong(form string) bool { return len([]rune(form)) > quiz.MaxTextLen+2 }
 
 // answerFromForm converts a canonical form back to an answer.
-func answerFromForm(t *testing.T, form string) quiz.AnswerValue {
+func answerFromForm(t *testing.T, form string) protocol.Given {
 	t.Helper()
 	value := form[2:]
 	switch form[0] {
@@ -254,11 +255,11 @@ func answerFromForm(t *testing.T, form string) quiz.AnswerValue {
 	case 'm':
 		return parseAnswer(t, `{"choices":[`+value+`]}`)
 	case 'n':
-		return quiz.AnswerValue{Value: json.RawMessage(value)}
+		return protocol.Given{Value: json.RawMessage(value)}
 	}
 	quoted, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return quiz.AnswerValue{Value: quoted}
+	return protocol.Given{Value: quoted}
 }

@@ -8,8 +8,8 @@
 //     pool or a match, which share it, so all methods are safe for concurrent
 //     use.
 //   - DrawnQuestion: a question with the order of choices of one match.
-//   - AnswerValue: the answer that a player submitted. Its canonical form is a
-//     short text such as "c:1"; two answers with the same form mean the same.
+//   - Canonical form of an answer: a short text such as "c:1". Two answers with the same
+//     form mean the same.
 //   - Folded: the form in which texts are compared, see Fold.
 //   - Validation error: a reason why a question must not be asked.
 //   - Bank: a named set of questions with distinct ids.

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
@@ -167,7 +168,7 @@ func TestAnswersUseTheOrderOfTheDrawnQuestion(t *testing.T) {
 		drawn := singleQuestion.Shuffle(rng)
 		rightIndex := slices.Index(drawn.Choices(), "b")
 		for i := range drawn.Choices() {
-			form, err := drawn.Normalize(quiz.AnswerValue{Choice: &i})
+			form, err := drawn.Normalize(protocol.Given{Choice: &i})
 			if err != nil || drawn.IsCorrect(form) != (i == rightIndex) {
 				t.Fatalf("%v: choice %d: %v", drawn.Choices(), i, err)
 			}

@@ -21,7 +21,7 @@ const (
 
 // kindRule says how questions of a kind are asked and answered.
 type kindRule struct {
-	field                  string // the JSON name of the field of an AnswerValue that answers it
+	field                  string // the JSON name of the field of a protocol.Given that answers it
 	minChoices, maxChoices int    // 0: it has no choices
 }
 
@@ -97,7 +97,17 @@ type DrawnQuestion struct {
 // also shuffles the choices true and false. Every order is equally likely. No other
 // goroutine may use rng at the same time.
 func (q *Question) Shuffle(rng *rand.Rand) DrawnQuestion {
-	return DrawnQuestion{Question: q, order: rng.Perm(len(q.Choices))}
+	return q.InOrder(rng.Perm(len(q.Choices)))
+}
+
+// InOrder returns the question with its choices in an order: by place in the match, the
+// index of the choice in the question. If the order does not fit, the result has the
+// question's own order.
+func (q *Question) InOrder(order []int) DrawnQuestion {
+	if len(order) != len(q.Choices) || slices.ContainsFunc(order, func(index int) bool { return index >= len(q.Choices) }) {
+		order = nil
+	}
+	return DrawnQuestion{Question: q, order: order}
 }
 
 // indexAt returns the index in the question of the choice at a place in the match.
