@@ -26,14 +26,6 @@ type Game struct {
 	Logo   []byte // an image that CheckLogo accepts; empty: the emblem of the default look
 }
 
-// pages are the HTML pages of a server: one for each game, and "/". assets has the bundles and the
-// files of the looks of games.
-type pages struct {
-	root   file
-	games  map[string]file
-	assets assets
-}
-
 // gameView is what the templates show of a game. URL paths are "" if the game has no such file.
 type gameView struct {
 	Game
@@ -42,32 +34,34 @@ type gameView struct {
 	Style, Script string // URL paths
 }
 
-// newPages makes the page of each game, and "/": the page of the only game, or a list of all.
-func newPages(built site, games []Game) (p pages, err error) {
-	p.games, p.assets = map[string]file{}, maps.Clone(built.bundles)
-	style, script := p.assets[styleBundle].url, p.assets[scriptBundle].url
+// withGames returns a site that also has the page and the look of each game, and "/": the page of the
+// only game, or a list of all.
+func (s site) withGames(games []Game) (_ site, err error) {
+	s.files, s.assets = maps.Clone(s.files), maps.Clone(s.assets)
+	style, script := s.assets[styleBundle].url, s.assets[scriptBundle].url
 	var views []gameView
 	for _, game := range slices.SortedFunc(slices.Values(games), func(a, b Game) int { return strings.Compare(a.Name, b.Name) }) {
 		view := gameView{Game: game, OwnTitle: game.Title, Style: style, Script: script}
 		view.Title = cmp.Or(game.Title, defaultTitle)
-		view.Theme = p.assets.addLook(game.Name, "theme", ".css", []byte(game.Colors.Stylesheet()))
+		view.Theme = s.assets.addLook(game.Name, "theme", ".css", []byte(game.Colors.Stylesheet()))
 		if format, err := CheckLogo(game.Logo); err == nil {
-			view.Logo = p.assets.addLook(game.Name, "logo", "."+format, game.Logo)
+			view.Logo = s.assets.addLook(game.Name, "logo", "."+format, game.Logo)
 		}
-		if p.games[game.Name], err = built.render(indexPage, view); err != nil {
-			return pages{}, err
+		page, err := s.render(indexPage, view)
+		if err != nil {
+			return site{}, err
 		}
-		p.root = p.games[game.Name]
+		s.files["/g/"+game.Name], s.files["/"] = page, page
 		views = append(views, view)
 	}
 	if len(games) > 1 {
-		p.root, err = built.render(gamesPage, struct {
+		s.files["/"], err = s.render(gamesPage, struct {
 			Colors Colors
 			Style  string
 			Games  []gameView
 		}{DefaultColors(), style, views})
 	}
-	return p, err
+	return s, err
 }
 
 // addLook adds a file of a game's look and returns its URL path, or "" for an empty content.
@@ -89,19 +83,18 @@ func (s site) render(name string, data any) (file, error) {
 	return newFile(text.Bytes(), contentTypes[".html"]), nil
 }
 
-// gamePath matches the page of a game, "/g/GAME", and the link into one of its arenas,
-// "/g/GAME/join/CODE".
-var gamePath = regexp.MustCompile(`^/g/([^/]+)(?:/join/[0-9]{6})?$`)
+// joinPath matches a link into an arena. It leads to the page of the game, which is its first part.
+var joinPath = regexp.MustCompile(`^(/g/[^/]+)/join/[0-9]{6}$`)
 
-func (p pages) find(path string) (file, bool) {
-	if path == "/" {
-		return p.root, true
+// find returns the page or file at a URL path.
+func (s site) find(path string) (file, bool) {
+	if parts := joinPath.FindStringSubmatch(path); parts != nil {
+		path = parts[1]
 	}
-	if parts := gamePath.FindStringSubmatch(path); parts != nil {
-		page, ok := p.games[parts[1]]
-		return page, ok
+	if found, ok := s.files[path]; ok {
+		return found, true
 	}
-	return p.assets.find(path)
+	return s.assets.find(path)
 }
 
 // Limits of a logo. A first visit to the page stays below 120 kB with the largest logo.

@@ -8,7 +8,6 @@ package web
 
 import (
 	"embed"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -30,65 +29,57 @@ var embedded embed.FS
 // has the security headers. Handler panics if the embedded files cannot be bundled, which means
 // that the build is broken. It is safe for concurrent use.
 func Handler(games []Game) http.Handler {
-	built, err := bundleEmbedded()
+	s, err := embeddedSite()
+	if err == nil {
+		s, err = s.withGames(games)
+	}
 	if err != nil {
 		panic(err)
 	}
-	pages, err := newPages(built, games)
-	if err != nil {
-		panic(err)
-	}
-	return secured(serve(pages, built))
+	return s
 }
 
+// site has everything that is served.
 type site struct {
 	templates *template.Template // indexPage and gamesPage
 	files     map[string]file    // by URL path
-	bundles   assets
+	assets    assets             // the bundles, and the looks of games
 }
 
-// bundleEmbedded bundles the embedded tree, once in a process.
-var bundleEmbedded = sync.OnceValues(func() (site, error) {
-	tree, err := fs.Sub(embedded, "static")
-	if err != nil {
-		return site{}, fmt.Errorf("web: %w", err)
-	}
+// embeddedSite returns the site of the embedded tree, without games. It bundles once in a process.
+var embeddedSite = sync.OnceValues(func() (site, error) {
+	tree, _ := fs.Sub(embedded, "static") // the path is valid
 	return newSite(tree)
 })
 
-func newSite(tree fs.FS) (site, error) {
-	files, err := readFiles(tree)
-	if err != nil {
-		return site{}, err
+func newSite(tree fs.FS) (s site, err error) {
+	if s.files, err = readFiles(tree); err != nil {
+		return s, err
 	}
-	bundles, err := bundle(tree)
-	if err != nil {
-		return site{}, err
+	if s.assets, err = bundle(tree); err != nil {
+		return s, err
 	}
-	templates, err := template.ParseFS(tree, indexPage, gamesPage)
-	if err != nil {
-		return site{}, fmt.Errorf("web: %w", err)
-	}
-	return site{templates: templates, files: files, bundles: bundles}, nil
+	s.templates, err = template.ParseFS(tree, indexPage, gamesPage)
+	return s, err
 }
 
-func serve(pages pages, built site) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "the page is read with GET or HEAD", http.StatusMethodNotAllowed)
-			return
-		}
-		served, ok := pages.find(r.URL.Path)
-		if !ok {
-			served, ok = built.files[r.URL.Path]
-		}
-		if !ok {
-			http.Error(w, "this page does not exist; / leads to the games of this server", http.StatusNotFound)
-			return
-		}
-		served.serve(w, r)
-	})
+// ServeHTTP implements http.Handler.
+func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	headers := w.Header()
+	headers.Set("Content-Security-Policy", policy)
+	headers.Set("Permissions-Policy", permissions)
+	headers.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		headers.Set("Allow", "GET, HEAD")
+		http.Error(w, "the page is read with GET or HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	served, ok := s.find(r.URL.Path)
+	if !ok {
+		http.Error(w, "this page does not exist; / leads to the games of this server", http.StatusNotFound)
+		return
+	}
+	served.serve(w, r)
 }
 
 // policy lets the page run its own files and speak to its own host, the
@@ -108,13 +99,3 @@ var policy = strings.Join([]string{
 
 // permissions takes from the page what it does not need.
 const permissions = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
-
-func secured(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		headers := w.Header()
-		headers.Set("Content-Security-Policy", policy)
-		headers.Set("Permissions-Policy", permissions)
-		headers.Set("Cross-Origin-Opener-Policy", "same-origin")
-		next.ServeHTTP(w, r)
-	})
-}

@@ -120,8 +120,8 @@ func TestBundlesAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.bundles[scriptBundle].url == second.bundles[scriptBundle].url {
-		t.Errorf("another module gives the same URL %s", first.bundles[scriptBundle].url)
+	if first.assets[scriptBundle].url == second.assets[scriptBundle].url {
+		t.Errorf("another module gives the same URL %s", first.assets[scriptBundle].url)
 	}
 }
 
