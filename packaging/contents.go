@@ -20,82 +20,70 @@ import (
 // writeSBOM lists what the binaries contain, in the format CycloneDX: the modules from the
 // binaries themselves, and the libraries of the page.
 func (r *release) writeSBOM() error {
-	page, err := r.pageLibraries()
-	if err != nil {
-		return err
+	server := module{path: "laststand", version: r.version, ecosystem: "generic"}.component()
+	server.Type = cdx.ComponentTypeApplication
+	var components []cdx.Component
+	for _, path := range slices.Sorted(maps.Keys(r.modules)) {
+		components = append(components, r.modules[path].component())
 	}
 	bom := cdx.NewBOM()
-	server := component("laststand", r.version, "pkg:generic/laststand@"+r.version)
-	server.Type = cdx.ComponentTypeApplication
+	bom.Components = &components
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.time.Format(time.RFC3339), Component: &server,
 		Properties: &[]cdx.Property{{Name: "laststand:revision", Value: r.revision}},
 	}
-	components := page
-	for _, path := range slices.Sorted(maps.Keys(r.modules)) {
-		components = append(components, r.modules[path].component())
-	}
-	bom.Components = &components
 	return r.writeFile("laststand_"+r.version+".cdx.json", func(w io.Writer) error {
 		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
 	})
 }
 
-func component(name, version, purl string) cdx.Component {
-	return cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: name, Version: version, PackageURL: purl}
-}
-
 // component describes a module. The checksum of go.sum, "h1:" and base64, is a SHA-256 of the files.
 func (m module) component() cdx.Component {
-	c := component(m.path, m.version, "pkg:golang/"+m.path+"@"+m.version)
+	purl := "pkg:" + m.ecosystem + "/" + m.path + "@" + m.version
+	c := cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl}
 	if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil && len(sum) > 0 {
 		c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 	}
 	return c
 }
 
-var vendoredName = regexp.MustCompile(`^(.+)-([0-9][0-9.]*)\.LICENSE\.txt$`)
-
-// pageLibraries returns the npm packages that are in the repository with their licences.
-func (r *release) pageLibraries() (libraries []cdx.Component, err error) {
-	files, err := filepath.Glob(filepath.Join(r.root, "web/static/vendor/*.LICENSE.txt"))
-	for _, file := range files {
-		if found := vendoredName.FindStringSubmatch(filepath.Base(file)); found != nil {
-			libraries = append(libraries, component(found[1], found[2], "pkg:npm/"+found[1]+"@"+found[2]))
-		}
-	}
-	return libraries, err
-}
-
 // licenseFile has the licences of everything that the binaries contain. Most licences demand
 // that a copy comes with the binary.
 const licenseFile = "THIRD-PARTY.txt"
 
-var licenseName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+var (
+	licenseName  = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+	vendoredName = regexp.MustCompile(`([^/]+)-([0-9][0-9.]*)\.LICENSE\.txt$`)
+)
 
-// writeLicenses collects the licences of all modules, of Go and of the page's libraries.
+// writeLicenses collects the licences of all modules and of Go. It adds the npm packages of the page,
+// which are in the repository with their licences, to the modules.
 func (r *release) writeLicenses() error {
-	folders, err := r.moduleFolders()
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	for _, path := range slices.Sorted(maps.Keys(r.modules)) {
-		m := r.modules[path]
-		files, err := licenseFiles(folders[path])
-		if err != nil {
-			return fmt.Errorf("licence of %s: %w", path, err)
-		}
-		if err := appendFiles(&text, path+" "+m.version, files); err != nil {
-			return err
-		}
-	}
 	vendored, err := filepath.Glob(filepath.Join(r.root, "web/static/vendor/*.LICENSE.txt"))
 	if err != nil {
 		return err
 	}
+	folders, err := r.moduleFolders()
+	if err != nil {
+		return err
+	}
+	licenses := map[string][]string{}
+	for path := range r.modules {
+		if licenses[path], err = licenseFiles(folders[path]); err != nil {
+			return fmt.Errorf("licence of %s: %w", path, err)
+		}
+	}
 	for _, file := range vendored {
-		if err := appendFiles(&text, strings.TrimSuffix(filepath.Base(file), ".LICENSE.txt"), []string{file}); err != nil {
+		found := vendoredName.FindStringSubmatch(file)
+		if found == nil {
+			return fmt.Errorf("the name of %s is not NAME-VERSION.LICENSE.txt", file)
+		}
+		r.modules[found[1]] = module{path: found[1], version: found[2], ecosystem: "npm"}
+		licenses[found[1]] = []string{file}
+	}
+	var text strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(licenses)) {
+		if err := appendFiles(&text, path+" "+r.modules[path].version, licenses[path]); err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,7 @@ func checkArchive(t *testing.T, dist string) {
 		t.Errorf("the time of a file is not the time of the commit: %v, %v", info, err)
 	}
 	licenses := readText(t, folder, licenseFile)
-	for _, path := range []string{"std", "modernc.org/sqlite", "github.com/redis/go-redis/v9", "preact-"} {
+	for _, path := range []string{"std", "modernc.org/sqlite", "github.com/redis/go-redis/v9", "preact 1"} {
 		if !strings.Contains(licenses, "\n"+path) {
 			t.Errorf("%s has no licence of %s", licenseFile, path)
 		}

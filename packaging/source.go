@@ -114,12 +114,13 @@ func (r *release) compile(targets []target) error {
 			return err
 		}
 		for _, m := range info.Deps {
-			r.modules[m.Path] = module{path: m.Path, version: m.Version, sum: m.Sum}
+			r.modules[m.Path] = module{m.Path, m.Version, m.Sum, "golang"}
 		}
-		r.modules["std"] = module{path: "std", version: strings.TrimPrefix(info.GoVersion, "go")}
+		r.modules["std"] = module{"std", strings.TrimPrefix(info.GoVersion, "go"), "", "golang"}
 	}
 	return nil
 }
 
-// A module is a Go module that a binary contains. The standard library is the module std.
-type module struct{ path, version, sum string }
+// A module is a Go module or an npm package that a binary contains. The standard library is the
+// module std. The ecosystem is the type of its package URL: golang or npm.
+type module struct{ path, version, sum, ecosystem string }
