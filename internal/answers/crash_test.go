@@ -174,9 +174,11 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 		step(match.PhaseOpen, q, nil)
 		for i, seat := range plan.Seats {
 			r := match.Record{Player: seat.Player, Question: q, Given: json.RawMessage(fmt.Sprintf(`{"choice":%d}`, i)), Correct: i == 0, ArrivedAt: state.OpensAt + 700, ElapsedMS: 700, Points: int64(190 * (1 - i))}
-			outcome, err := store.Commit(t.Context(), match.Attempt{Match: id, ID: fmt.Sprint(q, i), OpensAt: state.OpensAt, Record: r, Seat: seat, Mode: match.Duel})
-			if err != nil || outcome.Verdict != match.VerdictAccepted {
-				t.Fatalf("answer: %+v, %v", outcome, err)
+			attempt := match.Attempt{Match: id, ID: fmt.Sprint(q, i), OpensAt: state.OpensAt, Record: r, Seat: seat, Mode: match.Duel}
+			answer := &match.StepAnswer{Attempt: attempt, Totals: match.Totals{LastAnswered: q + 1}}
+			done, err := store.Step(t.Context(), match.Step{Match: id, ID: attempt.ID, From: state, NewState: state, Mode: match.Duel, Answer: answer})
+			if err != nil || !done.Applied {
+				t.Fatalf("answer: %+v, %v", done, err)
 			}
 		}
 		step(match.PhaseRevealed, q, nil)

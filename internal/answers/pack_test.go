@@ -151,8 +151,8 @@ func TestMatchesShareTheOriginalOfAQuestion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := drawnQuestions().Draw(t, "question")
 		other := first.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)))
-		original, order := Original(first)
-		otherOriginal, otherOrder := Original(other)
+		original, order := first.Original()
+		otherOriginal, otherOrder := other.Original()
 		if !reflect.DeepEqual(original, otherOriginal) {
 			t.Fatalf("%+v\n%+v", original, otherOriginal)
 		}

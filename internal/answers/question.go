@@ -1,11 +1,8 @@
 package answers
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
-
-	"laststand/internal/quiz"
 )
 
 // AskedQuestion refers to a question of a match: the number of the stored original, and
@@ -13,29 +10,6 @@ import (
 type AskedQuestion struct {
 	ID    int64
 	Order []int
-}
-
-// Original returns a question with its choices in an order that does not depend on the
-// match, and the order of the match as AskedQuestion has it.
-func Original(drawn quiz.DrawnQuestion) (original quiz.Question, order []int) {
-	choices, right := drawn.Choices(), drawn.RightIndexes()
-	places := make([]int, len(choices)) // by index in the original
-	for i := range places {
-		places[i] = i
-	}
-	slices.SortStableFunc(places, func(a, b int) int {
-		return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(bit(slices.Contains(right, a)), bit(slices.Contains(right, b))))
-	})
-	original, order = *drawn.Question, make([]int, len(choices))
-	original.Choices, original.RightIndexes = nil, nil
-	for index, place := range places {
-		original.Choices = append(original.Choices, choices[place])
-		order[place] = index
-		if slices.Contains(right, place) {
-			original.RightIndexes = append(original.RightIndexes, index)
-		}
-	}
-	return original, order
 }
 
 // PackQuestions packs the questions of a match. Every question is two unsigned varints: the

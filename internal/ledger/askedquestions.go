@@ -51,7 +51,7 @@ type askedQuestion struct {
 func newAskedQuestions(b answers.Block) ([]askedQuestion, error) {
 	var asked []askedQuestion
 	for _, drawn := range b.Questions {
-		original, order := answers.Original(drawn)
+		original, order := drawn.Original()
 		text, err := json.Marshal(original)
 		if err != nil {
 			return nil, fmt.Errorf("question %s: %w", original.ID, err)

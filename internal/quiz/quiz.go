@@ -1,6 +1,7 @@
 package quiz
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
@@ -160,39 +161,42 @@ func (d *DrawnQuestion) ShareQuestion(known *Question) bool {
 	if d.Question == known || d.order != nil {
 		return d.Question == known
 	}
-	order, ok := d.findOrder(known)
-	if !ok || !d.equalExceptChoices(known) {
+	original, order := d.Original()
+	knownOriginal, knownOrder := DrawnQuestion{Question: known}.Original()
+	if !reflect.DeepEqual(original, knownOriginal) {
 		return false
+	}
+	for place, index := range order {
+		order[place] = slices.Index(knownOrder, index)
 	}
 	*d = DrawnQuestion{Question: known, order: order}
 	return true
 }
 
-// findOrder returns the order in which the choices of known equal those of q.
-// Choices are equal if their texts are equal and both or none of them are right.
-func (q *Question) findOrder(known *Question) (order []int, ok bool) {
-	if len(q.Choices) != len(known.Choices) || len(q.RightIndexes) != len(known.RightIndexes) {
-		return nil, false
-	}
-	for place, choice := range q.Choices {
-		isRight := slices.Contains(q.RightIndexes, place)
-		index := -1
-		for i, other := range known.Choices {
-			if other == choice && slices.Contains(known.RightIndexes, i) == isRight && !slices.Contains(order, i) {
-				index = i
-				break
-			}
+// Original returns the question with its choices in an order that does not depend on the
+// match, and the order of the match: original.InOrder(order) asks the same. Stored questions
+// have this form, so the order of the original must not change.
+func (d DrawnQuestion) Original() (original Question, order []int) {
+	choices, right := d.Choices(), d.RightIndexes()
+	isRight := make([]int, len(choices)) // 1 for a right choice
+	places := make([]int, len(choices))  // by index in the original
+	for place := range choices {
+		places[place] = place
+		if slices.Contains(right, place) {
+			isRight[place] = 1
 		}
-		if index < 0 {
-			return nil, false
-		}
-		order = append(order, index)
 	}
-	return order, true
-}
-
-func (q *Question) equalExceptChoices(other *Question) bool {
-	x, y := *q, *other
-	x.Choices, x.RightIndexes, y.Choices, y.RightIndexes = nil, nil, nil, nil
-	return reflect.DeepEqual(x, y)
+	slices.SortStableFunc(places, func(a, b int) int {
+		return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(isRight[a], isRight[b]))
+	})
+	original, order = *d.Question, make([]int, len(choices))
+	original.Choices, original.RightIndexes = nil, nil
+	for index, place := range places {
+		original.Choices = append(original.Choices, choices[place])
+		order[place] = index
+		if isRight[place] == 1 {
+			original.RightIndexes = append(original.RightIndexes, index)
+		}
+	}
+	return original, order
 }
