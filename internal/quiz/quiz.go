@@ -163,7 +163,7 @@ func (d *DrawnQuestion) ShareQuestion(known *Question) bool {
 	}
 	original, order := d.Original()
 	knownOriginal, knownOrder := DrawnQuestion{Question: known}.Original()
-	if !reflect.DeepEqual(original, knownOriginal) {
+	if len(d.Question.RightIndexes) != len(known.RightIndexes) || !reflect.DeepEqual(original, knownOriginal) {
 		return false
 	}
 	for place, index := range order {
