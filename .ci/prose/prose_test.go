@@ -1,9 +1,9 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -29,49 +29,27 @@ func TestExtractFindsHelpAndMessages(t *testing.T) {
 		"cmd/server/a_test.go": {Data: []byte("package p\nvar x = \"a text of a test\"\n")},
 		"internal/ws/b.txt":    {Data: []byte("no Go")},
 	}
-	texts, err := extract(tree)
+	pages, err := extract(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []text{
-		{"cmd/server/a.go:4", "Address for the players."}, {"cmd/server/a.go:6", "Example: server serve now"},
-		{"cmd/server/a.go:8", "the queue %s is full"}, {"cmd/server/a.go:13", "there is no such player"},
+	want := map[string]string{
+		"cmd/server/a.go:4": "Address for the players.\n\n", "cmd/server/a.go:6": "Example: server serve now\n\n",
+		"cmd/server/a.go:8": "the queue %s is full\n\n", "cmd/server/a.go:13": "there is no such player\n\n",
 	}
-	if !slices.Equal(texts, want) {
-		t.Errorf("extract gives %q, want %q", texts, want)
-	}
-}
-
-func TestPageHasAPlaceForEveryLine(t *testing.T) {
-	t.Parallel()
-	content, places := page([]text{{"a.go:1", "choose <FILE> or `a_b`"}, {"b.go:2", "first\n  second"}})
-	const want = "choose \\<FILE\\> or `a\\_b`\n\nfirst\nsecond\n\n"
-	if wantPlaces := []string{"a.go:1", "a.go:1", "b.go:2", "b.go:2", "b.go:2"}; content != want || !slices.Equal(places, wantPlaces) {
-		t.Errorf("page gives %q with %q, want %q with %q", content, places, want, wantPlaces)
+	if !maps.Equal(pages, want) {
+		t.Errorf("extract gives %q, want %q", pages, want)
 	}
 }
 
-func TestParseNamesThePlaceInTheCode(t *testing.T) {
+func TestATextIsOneParagraphOfMarkdown(t *testing.T) {
 	t.Parallel()
-	const output = `{
-		"/tmp/help.md": [{"Check": "Laststand.IsTo", "Line": 3, "Message": "m"}],
-		"README.md": [{"Check": "Laststand.IsTo", "Line": 3, "Message": "m"}]}`
-	got, err := parse([]byte(output), map[string][]string{"/tmp/help.md": {"a.go:1", "a.go:1", "b.go:7"}})
-	want := []breach{{"README.md:3", "Laststand.IsTo", "m"}, {"b.go:7", "Laststand.IsTo", "m"}}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
-	}
-	if _, err := parse([]byte("vale: no rules"), nil); err == nil {
-		t.Error("output without JSON gave no error")
-	}
-}
-
-func TestDocumentsAreTheMarkdownFilesOfReaders(t *testing.T) {
-	t.Parallel()
-	got, err := documents(fstest.MapFS{"docs/a.md": {}, "docs/decisions/b.md": {}, "docs/openapi.yaml": {}})
-	want := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "internal/cli/help.md", "docs/a.md", "docs/decisions/b.md"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v; want %q", got, err, want)
+	for words, want := range map[string]string{
+		"choose <FILE> or `a_b`": "choose \\<FILE\\> or `a\\_b`\n\n", "first\n  second": "first\nsecond\n\n",
+	} {
+		if got := markdown(words); got != want {
+			t.Errorf("%q becomes %q, want %q", words, got, want)
+		}
 	}
 }
 

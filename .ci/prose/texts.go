@@ -16,44 +16,38 @@ import (
 // testSupport is a package for tests, whose texts no user of the server reads.
 const testSupport = "internal/testenv"
 
-// A text is a string in the Go code that people read.
-type text struct {
-	place string // the file and the line
-	words string
-}
-
-// extract collects the texts of the server: help texts, errors, problem+json, websocket errors,
-// logs and the descriptions of metrics.
-func extract(tree fs.FS) (texts []text, err error) {
+// extract collects the texts that people read: help texts, errors, problem+json, websocket errors,
+// logs and the descriptions of metrics. It returns them as pages of Markdown, by file and line.
+func extract(tree fs.FS) (map[string]string, error) {
+	pages := make(map[string]string)
+	var errs []error
 	for _, folder := range []string{"cmd", "internal"} {
-		err = errors.Join(err, fs.WalkDir(tree, folder, func(name string, entry fs.DirEntry, err error) error {
+		errs = append(errs, fs.WalkDir(tree, folder, func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && name == testSupport {
 				return fs.SkipDir
 			}
 			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}
-			found, err := extractFile(tree, name)
-			texts = append(texts, found...)
-			return err
+			return extractFile(tree, name, pages)
 		}))
 	}
-	return texts, err
+	return pages, errors.Join(errs...)
 }
 
-func extractFile(tree fs.FS, name string) (texts []text, err error) {
+func extractFile(tree fs.FS, name string, pages map[string]string) error {
 	source, err := fs.ReadFile(tree, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	add := func(words string, at ast.Node) {
 		if isText(words) {
-			texts = append(texts, text{fmt.Sprintf("%s:%d", name, set.Position(at.Pos()).Line), words})
+			pages[fmt.Sprintf("%s:%d", name, set.Position(at.Pos()).Line)] += markdown(words)
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -75,7 +69,7 @@ func extractFile(tree fs.FS, name string) (texts []text, err error) {
 		}
 		return true
 	})
-	return texts, nil
+	return nil
 }
 
 // joinedText is the text of a string literal or of several joined by +, with %s
@@ -122,15 +116,11 @@ func isText(words string) bool {
 // special are the characters to which Markdown gives a meaning in a text.
 var special = regexp.MustCompile(`[\\*_#|<>\[\]~]`)
 
-// page renders texts as the paragraphs of a Markdown page, and returns the place
-// of every line. A text keeps its code between backticks.
-func page(texts []text) (content string, places []string) {
-	var out strings.Builder
-	for _, t := range texts {
-		for line := range strings.Lines(t.words + "\n\n") {
-			out.WriteString(special.ReplaceAllString(strings.TrimLeft(line, " \t"), `\$0`))
-			places = append(places, t.place)
-		}
+// markdown returns a text as a paragraph of Markdown. It keeps code between backticks.
+func markdown(words string) string {
+	var paragraph strings.Builder
+	for line := range strings.Lines(words) {
+		paragraph.WriteString(special.ReplaceAllString(strings.TrimLeft(line, " \t"), `\$0`))
 	}
-	return out.String(), places
+	return paragraph.String() + "\n\n"
 }
