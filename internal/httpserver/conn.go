@@ -19,9 +19,8 @@ type countedConn struct {
 	listener *Listener
 
 	// The listener's mu guards these fields.
-	isOpen       bool       // counted in openCount
-	inPerAddress bool       // counted in perAddress
-	network      netip.Addr // the key in perAddress
+	isClosed bool
+	keys     []netip.Addr // counted under these
 }
 
 // Close stops counting the connection and closes it.
@@ -85,7 +84,7 @@ func (p *proxiedConn) readHeader() error {
 		return nil // the proxy's own health check, or a client without an IP address
 	}
 	p.clientAddr = header.SourceAddr
-	if !p.listener.Trusted.Has(client) && !p.listener.addToAddress(p.countedConn, client) {
+	if !p.listener.Trusted.Has(client) && !p.listener.countClient(p.countedConn, client) {
 		return errTooManyFromAddress
 	}
 	return nil

@@ -53,22 +53,24 @@ type Listener struct {
 	net.Listener
 	ListenerConfig
 
-	mu         sync.Mutex
-	openCount  int64                // number of open connections
-	perAddress map[netip.Addr]int64 // number of open connections by overload.Network; only values above 0
+	mu   sync.Mutex
+	open map[netip.Addr]int64 // number of open connections by overload.Network, and of all under allAddresses; only values above 0
 }
+
+// allAddresses is the key under which a Listener counts each connection. No client has this address.
+var allAddresses = netip.IPv4Unspecified()
 
 // NewListener wraps a listener. TLS must be added around the Listener, because a PROXY
 // header comes before the TLS handshake.
 func NewListener(inner net.Listener, config ListenerConfig) *Listener {
-	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[netip.Addr]int64)}
+	return &Listener{Listener: inner, ListenerConfig: config, open: make(map[netip.Addr]int64)}
 }
 
 // OpenConnections returns the number of open connections.
 func (d *Listener) OpenConnections() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.openCount
+	return d.open[allAddresses]
 }
 
 // Accept returns the next connection that is not refused. The first Read, Write
@@ -96,63 +98,51 @@ func (d *Listener) admit(accepted net.Conn) net.Conn {
 		return nil
 	}
 	counted := &countedConn{Conn: accepted, listener: d}
-	if !d.addOpen(counted) {
+	if !d.count(counted, allAddresses, d.MaxConnections, RuleTotal) {
 		return nil
 	}
 	switch {
 	case isTrusted && d.Protocol != ProxyOff:
 		return &proxiedConn{countedConn: counted}
 	case isTrusted: // a proxy has connections of many clients: no limit per address
-	case !d.addToAddress(counted, peer):
+	case !d.countClient(counted, peer):
 		d.remove(counted)
 		return nil
 	}
 	return counted
 }
 
-// addOpen counts a connection. It returns false if too many are open.
-func (d *Listener) addOpen(conn *countedConn) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.MaxConnections > 0 && d.openCount >= d.MaxConnections && d.OnRefusal(RuleTotal) {
-		return false
-	}
-	d.openCount++
-	conn.isOpen = true
-	return true
+// countClient counts a connection for its client's address. It returns false if the address has
+// too many.
+func (d *Listener) countClient(conn *countedConn, client netip.Addr) bool {
+	return d.count(conn, overload.Network(client), d.MaxPerAddress, RulePerAddress)
 }
 
-// addToAddress counts a connection for its client's address. It returns false if
-// the address has too many.
-func (d *Listener) addToAddress(conn *countedConn, address netip.Addr) bool {
-	network := overload.Network(address)
+// count counts a connection under a key. It returns false if the key has the maximum, unless the
+// rule is in dry run. It does nothing for a connection that was closed meanwhile.
+func (d *Listener) count(conn *countedConn, key netip.Addr, maximum int64, rule string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !conn.isOpen {
-		return true // it was closed meanwhile
+	if conn.isClosed {
+		return true
 	}
-	if d.MaxPerAddress > 0 && d.perAddress[network] >= d.MaxPerAddress && d.OnRefusal(RulePerAddress) {
+	if maximum > 0 && d.open[key] >= maximum && d.OnRefusal(rule) {
 		return false
 	}
-	d.perAddress[network]++
-	conn.inPerAddress, conn.network = true, network
+	d.open[key]++
+	conn.keys = append(conn.keys, key)
 	return true
 }
 
 func (d *Listener) remove(conn *countedConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !conn.isOpen {
-		return
+	for _, key := range conn.keys {
+		if d.open[key]--; d.open[key] == 0 {
+			delete(d.open, key)
+		}
 	}
-	conn.isOpen = false
-	d.openCount--
-	if !conn.inPerAddress {
-		return
-	}
-	if d.perAddress[conn.network]--; d.perAddress[conn.network] == 0 {
-		delete(d.perAddress, conn.network)
-	}
+	conn.isClosed, conn.keys = true, nil
 }
 
 var (

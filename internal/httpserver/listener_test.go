@@ -54,8 +54,8 @@ func startTestServer(t *testing.T, config ListenerConfig, trusted ...string) *te
 	t.Cleanup(func() {
 		_ = httpServer.Close()
 		<-served
-		if server.OpenConnections() != 0 || len(server.perAddress) != 0 {
-			t.Errorf("%d connections are left, by address %v", server.OpenConnections(), server.perAddress)
+		if len(server.open) != 0 {
+			t.Errorf("connections are left, by address: %v", server.open)
 		}
 	})
 	return server
@@ -311,7 +311,7 @@ func FuzzProxyHeader(f *testing.F) {
 		listener := NewListener(nil, ListenerConfig{Trusted: trusted, Protocol: ProxyOptional, HeaderTimeout: time.Second, OnRefusal: func(string) bool { return true }})
 		serverEnd, clientEnd := net.Pipe()
 		conn := &proxiedConn{countedConn: &countedConn{Conn: serverEnd, listener: listener}}
-		listener.addOpen(conn.countedConn)
+		listener.count(conn.countedConn, allAddresses, 0, RuleTotal)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -327,8 +327,8 @@ func FuzzProxyHeader(f *testing.F) {
 		}
 		_ = conn.Close()
 		<-done
-		if listener.OpenConnections() != 0 || len(listener.perAddress) != 0 {
-			t.Errorf("%d connections are left, by address %v", listener.OpenConnections(), listener.perAddress)
+		if len(listener.open) != 0 {
+			t.Errorf("connections are left, by address: %v", listener.open)
 		}
 	})
 }
