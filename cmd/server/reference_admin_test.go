@@ -21,7 +21,7 @@ func adminReference(t *testing.T) string {
 			t.Errorf("%s %s has no summary", o.Method, o.Path)
 		}
 		audited := "-"
-		if o.IsAudited {
+		if o.IsAudited() {
 			audited = "yes"
 		}
 		b.WriteString(tableRow(codeText(o.Method+" "+o.Path), codeText(strings.Join(o.Query, ", ")), audited, o.Summary))

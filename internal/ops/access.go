@@ -50,8 +50,8 @@ type Keys interface {
 	RetireKey(ctx context.Context, game, id string) error
 }
 
-func (h accessRoutes) routes() []route {
-	return []route{
+func (h accessRoutes) routes() []Operation {
+	return []Operation{
 		{"GET", gamePath + "/players", h.findPlayer, []string{"nickname"}, true, "Find the player of a nickname, or of one that looks like it."},
 		{"DELETE", gamePath + "/players/{player}", h.erasePlayer, nil, false, "Erase a player."},
 		{"POST", gamePath + "/players/{player}/device", h.resetDevice, nil, false, "Give a guest a new device secret: 201. The answer is the only place that shows it."},

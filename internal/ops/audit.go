@@ -40,33 +40,24 @@ const (
 	auditIncomplete  = "incomplete"   // the entry was written, but could not be completed
 )
 
-func newAuditor(config Config) auditor {
-	outcomes := metric.For(config.Registry, "laststand_admin_").CountersOf("audit_total", "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
+func newAuditOutcomes(registry prometheus.Registerer) *prometheus.CounterVec {
+	return metric.For(registry, "laststand_admin_").CountersOf("audit_total", "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
 		"outcome", auditDone, auditRefused, auditFailed, auditWriteFailed, auditIncomplete)
-	return auditor{config.Audit, outcomes, config.IsStoreDown, config.Logger}
-}
-
-// auditor writes the audit log and lists its entries.
-type auditor struct {
-	log         Audit
-	outcomes    *prometheus.CounterVec // audited requests, by outcome
-	isStoreDown func(error) bool
-	logger      *slog.Logger
 }
 
 // handle writes an entry to the audit log, calls the route's handler, and
 // completes the entry. If it cannot write the entry, it refuses a change. It still
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
-func (a auditor) handle(route route, r *request) (body any, err error) {
+func (h auditRoutes) handle(route Operation, r *request) (body any, err error) {
 	r.body, r.bodyErr = httpserver.ReadJSON(r.w, r.Request, maxBody)
 	entry := identity.AuditEntry{
-		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
+		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.Method + " " + route.Path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
 	}
 	r.w.Header().Set("X-Request-Id", entry.ID)
-	log := a.logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
-	if err := a.log.BeginAudit(r.ctx, entry); err != nil {
-		a.outcomes.WithLabelValues(auditWriteFailed).Inc()
+	log := h.Logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
+	if err := h.Audit.BeginAudit(r.ctx, entry); err != nil {
+		h.auditOutcomes.WithLabelValues(auditWriteFailed).Inc()
 		if route.isRead() {
 			log.ErrorContext(r.ctx, "audit log write failed; answering the read", "error", err)
 			return route.handle(r)
@@ -75,9 +66,9 @@ func (a auditor) handle(route route, r *request) (body any, err error) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
 	}
 	status := http.StatusInternalServerError // if the handler panics
-	defer func() { a.completeAudit(r, log, entry.ID, status) }()
+	defer func() { h.completeAudit(r, log, entry.ID, status) }()
 	if body, err = route.handle(r); err != nil {
-		status = problemFor(err, a.isStoreDown).Status
+		status = problemFor(err, h.IsStoreDown).Status
 		return nil, err
 	}
 	status = httpserver.StatusOf(body)
@@ -86,21 +77,21 @@ func (a auditor) handle(route route, r *request) (body any, err error) {
 
 // completeAudit completes an entry with the status of the response, even if the client
 // has disconnected. The node's log gets the same line.
-func (a auditor) completeAudit(r *request, log *slog.Logger, id string, status int) {
+func (h auditRoutes) completeAudit(r *request, log *slog.Logger, id string, status int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), completeAuditTimeout)
 	defer cancel()
 	log.InfoContext(ctx, "admin request handled", "status", status)
-	if err := a.log.EndAudit(ctx, id, status); err != nil {
-		a.outcomes.WithLabelValues(auditIncomplete).Inc()
+	if err := h.Audit.EndAudit(ctx, id, status); err != nil {
+		h.auditOutcomes.WithLabelValues(auditIncomplete).Inc()
 		log.ErrorContext(ctx, "audit log entry stays incomplete", "status", status, "error", err)
 	}
 	switch {
 	case status >= http.StatusInternalServerError:
-		a.outcomes.WithLabelValues(auditFailed).Inc()
+		h.auditOutcomes.WithLabelValues(auditFailed).Inc()
 	case status >= http.StatusBadRequest:
-		a.outcomes.WithLabelValues(auditRefused).Inc()
+		h.auditOutcomes.WithLabelValues(auditRefused).Inc()
 	default:
-		a.outcomes.WithLabelValues(auditDone).Inc()
+		h.auditOutcomes.WithLabelValues(auditDone).Inc()
 	}
 }
 
@@ -112,14 +103,14 @@ var targetFields = []string{"match", "player", "topic", "game", "sub", "code"}
 
 // auditTarget returns the parameters of the path and the targetFields of the body that
 // name the object of a request, such as "player=p_1".
-func auditTarget(route route, r *request) string {
+func auditTarget(route Operation, r *request) string {
 	var names []string
-	for _, parameter := range pathParameters.FindAllStringSubmatch(route.path, -1) {
+	for _, parameter := range pathParameters.FindAllStringSubmatch(route.Path, -1) {
 		if parameter[1] != "game" {
 			names = append(names, parameter[1]+"="+r.PathValue(parameter[1]))
 		}
 	}
-	if strings.HasSuffix(route.path, "/payload") { // the body belongs to a game, not to the admin API
+	if strings.HasSuffix(route.Path, "/payload") { // the body belongs to a game, not to the admin API
 		return strings.Join(names, " ")
 	}
 	var fields map[string]json.RawMessage
@@ -152,14 +143,14 @@ func sanitizeText(s string) string {
 	return s
 }
 
-func (a auditor) routes() []route {
-	return []route{
-		{"GET", "/admin/v1/audit-log", a.list, []string{"game", "actor", "limit", "cursor"}, false, "List the audit log, newest first."},
+func (h auditRoutes) routes() []Operation {
+	return []Operation{
+		{"GET", "/admin/v1/audit-log", h.list, []string{"game", "actor", "limit", "cursor"}, false, "List the audit log, newest first."},
 	}
 }
 
-func (a auditor) list(r *request) (any, error) {
+func (h auditRoutes) list(r *request) (any, error) {
 	filter := identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}
-	entries, next, err := a.log.AuditEntries(r.ctx, filter, r.query.Get("cursor"), r.limit)
+	entries, next, err := h.Audit.AuditEntries(r.ctx, filter, r.query.Get("cursor"), r.limit)
 	return page[identity.AuditEntry]{"entries", entries, next}, err
 }

@@ -79,16 +79,16 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 }
 
-func checkRouteIsAudited(t *testing.T, rt route) {
+func checkRouteIsAudited(t *testing.T, rt Operation) {
 	backend := newFakeBackend()
-	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "token", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
-	adminRequest(t, backend.handler(), rt.method, path, "")
-	wantEntry := rt.method != http.MethodGet || rt.sensitive
+	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "token", "{id}", "p_1", "{key}", "k1").Replace(rt.Path)
+	adminRequest(t, backend.handler(), rt.Method, path, "")
+	wantEntry := rt.Method != http.MethodGet || rt.isSensitive
 	if got := len(backend.auditLog.entries); wantEntry && got != 1 || !wantEntry && got != 0 {
-		t.Errorf("%s %s: %d entries", rt.method, rt.path, got)
+		t.Errorf("%s %s: %d entries", rt.Method, rt.Path, got)
 	}
 	if len(backend.auditLog.entries) > 0 && backend.auditLog.entries[0].Status == 0 {
-		t.Errorf("%s %s: the entry has no status", rt.method, rt.path)
+		t.Errorf("%s %s: the entry has no status", rt.Method, rt.Path)
 	}
 }
 
@@ -154,12 +154,12 @@ func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || backend.rebuiltOrConfirmed != "" {
 		t.Errorf("%d %s, but the game %q was rebuilt", status, body, backend.rebuiltOrConfirmed)
 	}
-	if n := testutil.ToFloat64(a.audit.outcomes.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
+	if n := testutil.ToFloat64(a.auditOutcomes.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
 		t.Errorf("%v failed writes are counted, logged %s", n, &log)
 	}
 	backend.auditLog.failBegin, backend.auditLog.failEnd = nil, errDown
 	status, _, _ = adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
-	if n := testutil.ToFloat64(a.audit.outcomes.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || backend.auditLog.entries[0].Status != 0 {
+	if n := testutil.ToFloat64(a.auditOutcomes.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || backend.auditLog.entries[0].Status != 0 {
 		t.Errorf("%d, %v incomplete entries are counted, stored are %+v", status, n, backend.auditLog.entries)
 	}
 }
@@ -238,7 +238,7 @@ func FuzzAuditTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, task, body string) {
 		r := &request{Request: httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))}
 		r.SetPathValue("task", task)
-		target := sanitizeText(auditTarget(route{path: "/admin/v1/tasks/{task}/discard"}, r))
+		target := sanitizeText(auditTarget(Operation{Path: "/admin/v1/tasks/{task}/discard"}, r))
 		if !utf8.ValidString(target) || strings.ContainsAny(target, "\n\r\x00") || len([]rune(target)) > 201 || !strings.HasPrefix(target, "task=") {
 			t.Fatalf("%q, %q: %q", task, body, target)
 		}

@@ -76,8 +76,8 @@ type Voided struct {
 	IsNew bool `json:"new"`
 }
 
-func (h boardRoutes) routes() []route {
-	return []route{
+func (h boardRoutes) routes() []Operation {
+	return []Operation{
 		{"GET", gamePath + "/leaderboards/verify", h.verify, nil, false, "Compare the leaderboards with the ledger: a line of JSON per difference, last `verified` or `error`."},
 		{"POST", gamePath + "/leaderboards/rebuild", h.rebuild, nil, false, "Start to rebuild the leaderboards: 202."},
 		{"GET", gamePath + "/leaderboards/rebuild", h.getRebuild, nil, false, "Report whether a rebuild is running."},
@@ -87,54 +87,36 @@ func (h boardRoutes) routes() []route {
 	}
 }
 
-// verify compares leaderboards with the ledger, without a time limit. It sends each
-// difference immediately, as one JSON object per line.
+// lineTimeout is how long a client may take to receive a line of a verification.
+const lineTimeout = 30 * time.Second
+
+// verify compares leaderboards with the ledger. It sends each difference immediately, as one JSON
+// object per line. The response has no time limit, but each line has one. If the client
+// disconnects, the context of the request ends.
 func (h boardRoutes) verify(r *request) (any, error) {
-	lines := &lineWriter{w: r.w, control: http.NewResponseController(r.w)}
-	lines.removeDeadlines()
-	totals, err := h.Leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
-		lines.write(VerifyLine{Difference: &diff})
-	})
+	control, lines, isStarted := http.NewResponseController(r.w), json.NewEncoder(r.w), false
+	_ = control.SetReadDeadline(time.Time{}) // an error means the response writer of a test
+	_ = control.SetWriteDeadline(time.Time{})
+	write := func(line VerifyLine) {
+		if !isStarted {
+			r.w.Header().Set("Content-Type", "application/x-ndjson")
+			isStarted = true
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(lineTimeout))
+		_ = lines.Encode(line)
+		_ = control.Flush()
+	}
+	totals, err := h.Leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) { write(VerifyLine{Difference: &diff}) })
 	switch {
-	case err != nil && !lines.started:
+	case err != nil && !isStarted:
 		return nil, err
 	case err != nil:
 		problem := problemFor(err, h.IsStoreDown)
-		lines.write(VerifyLine{Error: &problem})
+		write(VerifyLine{Error: &problem})
 	default:
-		lines.write(VerifyLine{Verified: &totals})
+		write(VerifyLine{Verified: &totals})
 	}
 	return httpserver.Written(http.StatusOK), nil
-}
-
-// lineWriter sends a response line by line. The response has no time limit, but each line
-// has one.
-type lineWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	started bool
-}
-
-// lineTimeout is how long a client may take to receive a line.
-const lineTimeout = 30 * time.Second
-
-// removeDeadlines removes the server's deadlines for the request. It ignores errors: the
-// response writer of a test has no deadlines.
-func (l *lineWriter) removeDeadlines() {
-	_ = l.control.SetReadDeadline(time.Time{})
-	_ = l.control.SetWriteDeadline(time.Time{})
-}
-
-// write sends a line immediately. It ignores errors: if the client disconnects, the
-// context of the request ends.
-func (l *lineWriter) write(line VerifyLine) {
-	if !l.started {
-		l.w.Header().Set("Content-Type", "application/x-ndjson")
-		l.started = true
-	}
-	_ = l.control.SetWriteDeadline(time.Now().Add(lineTimeout))
-	_ = json.NewEncoder(l.w).Encode(line)
-	_ = l.control.Flush()
 }
 
 func (h boardRoutes) rebuild(r *request) (any, error) {

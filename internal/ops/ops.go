@@ -48,7 +48,7 @@ type Config struct {
 
 type api struct {
 	Config
-	audit auditor
+	auditOutcomes *prometheus.CounterVec // audited requests, by outcome
 }
 
 // The groups of routes.
@@ -59,11 +59,10 @@ type (
 	revocationRoutes struct{ *api } // and bans
 	accessRoutes     struct{ *api } // players, and the keys that sign tokens
 	webhookRoutes    struct{ *api }
+	auditRoutes      struct{ *api } // also writes the audit log
 )
 
-func newAPI(config Config) *api {
-	return &api{config, newAuditor(config)}
-}
+func newAPI(config Config) *api { return &api{config, newAuditOutcomes(config.Registry)} }
 
 // New returns the handler of the operators' listener. /metrics, /healthz and /readyz need no token;
 // /debug/pprof/ and /admin/v1/ need an admin token.
@@ -73,52 +72,38 @@ func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/debug/pprof/", a.requireAdmin(getProfiles))
-	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(a.audit.getProfile))
+	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(auditRoutes{a}.getProfile))
 	mux.Handle("GET /healthz", a.Health)
 	mux.Handle("GET /readyz", a.Health)
 	for _, route := range a.routes() {
-		mux.Handle(route.method+" "+route.path, a.requireAdmin(a.operationHandler(route)))
+		mux.Handle(route.Method+" "+route.Path, a.requireAdmin(a.operationHandler(route)))
 	}
 	mux.Handle("/admin/", a.requireAdmin(notFound))
 	return mux
 }
 
-// Operation is the description of an operation of the admin API, for the reference.
-type Operation struct {
-	Method, Path string
-	Query        []string // parameters
-	IsAudited    bool     // the audit log gets an entry of each request
-	Summary      string
-}
+// Operations lists the whole admin API, for the reference.
+func Operations() []Operation { return new(api).routes() }
 
-// Operations lists the whole admin API.
-func Operations() []Operation {
-	var list []Operation
-	for _, route := range new(api).routes() {
-		list = append(list, Operation{route.method, route.path, route.query, route.isAudited(), route.summary})
-	}
-	return list
-}
-
-func (a *api) routes() []route {
+func (a *api) routes() []Operation {
 	return slices.Concat(
-		taskRoutes{a}.routes(), boardRoutes{a}.routes(), queueRoutes{a}.routes(), a.audit.routes(),
+		taskRoutes{a}.routes(), boardRoutes{a}.routes(), queueRoutes{a}.routes(), auditRoutes{a}.routes(),
 		revocationRoutes{a}.routes(), accessRoutes{a}.routes(), webhookRoutes{a}.routes(),
 	)
 }
 
 // operationHandler returns a handler that parses the query of a route and then calls the
 // route's handler. Requests of an audited route are written to the audit log.
-func (a *api) operationHandler(route route) handler {
+func (a *api) operationHandler(route Operation) handler {
 	return func(r *request) (response any, err error) {
-		if r.query, err = protocol.ReadQuery(r.URL, route.query); err != nil {
+		if r.query, err = protocol.ReadQuery(r.URL, route.Query); err != nil {
 			return nil, err
 		}
 		if r.limit, err = httpserver.ReadLimit(r.query, 50, 200); err != nil {
 			return nil, err
 		}
-		if route.isAudited() {
-			return a.audit.handle(route, r)
+		if route.IsAudited() {
+			return auditRoutes{a}.handle(route, r)
 		}
 		return route.handle(r)
 	}
@@ -179,7 +164,7 @@ func getProfiles(r *request) (any, error) {
 }
 
 // getProfile writes a profile. The audit log gets an entry of the request.
-func (a auditor) getProfile(r *request) (any, error) {
+func (h auditRoutes) getProfile(r *request) (any, error) {
 	name := r.PathValue("profile")
 	handle := extraProfiles[name]
 	if handle == nil && runtime.Lookup(name) != nil {
@@ -188,10 +173,10 @@ func (a auditor) getProfile(r *request) (any, error) {
 	if handle == nil || r.Method != http.MethodGet && r.Method != http.MethodPost {
 		return notFound(r)
 	}
-	route := route{method: r.Method, path: "/debug/pprof/{profile}", sensitive: true, handle: func(r *request) (any, error) {
+	route := Operation{Method: r.Method, Path: "/debug/pprof/{profile}", isSensitive: true, handle: func(r *request) (any, error) {
 		recorder := &httpserver.StatusWriter{ResponseWriter: r.w}
 		handle(recorder, r.Request)
 		return httpserver.Written(cmp.Or(recorder.Status, http.StatusOK)), nil
 	}}
-	return a.handle(route, r)
+	return h.handle(route, r)
 }

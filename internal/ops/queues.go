@@ -45,8 +45,8 @@ type drainBody struct {
 // drainWait is how long a drain waits until the queue is empty.
 const drainWait = 20 * time.Second
 
-func (h queueRoutes) routes() []route {
-	return []route{
+func (h queueRoutes) routes() []Operation {
+	return []Operation{
 		{"GET", "/admin/v1/queues", h.list, []string{"limit", "cursor"}, false, "List the behaviour queues of all games."},
 		{"GET", gamePath + "/queue", h.get, nil, false, "Return the behaviour queue of a game."},
 		{"GET", gamePath + "/queue/items", h.peek, []string{"limit"}, true, "Return the oldest behaviours of a queue, and leave them there."},

@@ -1,14 +1,13 @@
 package ops
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
+	"regexp"
 	"time"
 
 	"laststand/internal/answers"
@@ -23,20 +22,21 @@ import (
 	"laststand/internal/webhook"
 )
 
-// route is one operation of the admin API. query lists the allowed query parameters; the
-// API refuses all others. A sensitive route reads data of players or of the process. The
-// audit log gets an entry of it, as of a change.
-type route struct {
-	method, path string
+// Operation is one operation of the admin API. The API refuses query parameters that are not in
+// Query. A sensitive operation reads data of players or of the process. The audit log gets an
+// entry of it, as of a change.
+type Operation struct {
+	Method, Path string
 	handle       handler
-	query        []string
-	sensitive    bool
-	summary      string // one sentence for docs/reference/admin.md
+	Query        []string
+	isSensitive  bool
+	Summary      string // one sentence for docs/reference/admin.md
 }
 
-func (rt route) isRead() bool { return rt.method == http.MethodGet || rt.sensitive }
+func (o Operation) isRead() bool { return o.Method == http.MethodGet || o.isSensitive }
 
-func (rt route) isAudited() bool { return rt.method != http.MethodGet || rt.sensitive }
+// IsAudited returns true if the audit log gets an entry of each request.
+func (o Operation) IsAudited() bool { return o.Method != http.MethodGet || o.isSensitive }
 
 const (
 	tasksPath = "/admin/v1/tasks"
@@ -89,7 +89,7 @@ func withBody[T any](handle func(*request, T) (any, error)) handler {
 		if r.bodyErr != nil {
 			return nil, r.bodyErr
 		}
-		if hasNUL(r.body) {
+		if escapedNUL.Match(r.body) {
 			return nil, badRequest("the body has a NUL character; remove it")
 		}
 		if err := (protocol.Request{Type: "the body", Data: r.body}).Decode(&body); err != nil {
@@ -127,20 +127,8 @@ func withReason(handle func(r *request, reason string) (any, error)) handler {
 	})
 }
 
-// hasNUL reports whether a text in JSON has a NUL character. It ignores what follows invalid
-// JSON.
-func hasNUL(body []byte) bool {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return false
-		}
-		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
-			return true
-		}
-	}
-}
+// escapedNUL matches JSON with a NUL character.
+var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 
 // page is one page of a list. Its JSON has the items under key, and the cursor of the next
 // page, which the last page does not have.

@@ -42,8 +42,8 @@ type revocationBody struct {
 	IssuedBefore int64  `json:"issued_before,omitempty"`
 }
 
-func (h revocationRoutes) routes() []route {
-	return []route{
+func (h revocationRoutes) routes() []Operation {
+	return []Operation{
 		{"GET", gamePath + "/bans", h.listBans, []string{"limit", "cursor"}, false, "List bans, newest first."},
 		{"PUT", gamePath + "/bans/{player}", withBody(h.set), nil, false, "Ban a player for a `reason`, until `expires_at` if given."},
 		{"DELETE", gamePath + "/bans/{player}", h.lift, nil, false, "Remove a ban."},

@@ -17,10 +17,10 @@ var actions = []string{"requeue", "discard", "verify", "rebuild", "pause", "resu
 var retiredWords = regexp.MustCompile(`\b(acts?|bars?|lines?|bound|boards?|peek|hooks?|by|why)\b`)
 
 // routeNameErrors lists what is wrong with the names of a route.
-func routeNameErrors(r route) (faults []string) {
-	rest, ok := strings.CutPrefix(r.path, "/admin/v1/")
+func routeNameErrors(r Operation) (faults []string) {
+	rest, ok := strings.CutPrefix(r.Path, "/admin/v1/")
 	if !ok {
-		return []string{r.path + " is not below /admin/v1/"}
+		return []string{r.Path + " is not below /admin/v1/"}
 	}
 	segments := strings.Split(rest, "/")
 	for i, s := range segments {
@@ -28,11 +28,11 @@ func routeNameErrors(r route) (faults []string) {
 		switch {
 		case strings.HasPrefix(s, "{"), strings.HasSuffix(s, "s"), slices.Contains(singularSegments, s), last && slices.Contains(actions, s):
 		default:
-			faults = append(faults, r.path+": "+s+" is no plural noun")
+			faults = append(faults, r.Path+": "+s+" is no plural noun")
 		}
 	}
-	if word := retiredWords.FindString(strings.Join(append(r.query, rest), " ")); word != "" {
-		faults = append(faults, r.path+": retired word "+word)
+	if word := retiredWords.FindString(strings.Join(append(r.Query, rest), " ")); word != "" {
+		faults = append(faults, r.Path+": retired word "+word)
 	}
 	return faults
 }
@@ -53,21 +53,21 @@ func TestRoutesArePluralNouns(t *testing.T) {
 // The check of route names finds each kind of bad name.
 func TestTheRouteNameCheckFindsBadNames(t *testing.T) {
 	t.Parallel()
-	for want, rt := range map[string]route{
-		"is no plural noun":      {path: "/admin/v1/games/{game}/pausing"},
-		"is not below":           {path: "/v1/games"},
-		"retired word acts":      {path: "/admin/v1/acts"},
-		"retired word by":        {path: "/admin/v1/audit-log", query: []string{"by"}},
-		"pause is no plural":     {path: "/admin/v1/games/pause/{game}"},
-		"retired word bars":      {path: "/admin/v1/games/{game}/bars/{kind}/{id}"},
-		"retired word lines":     {path: "/admin/v1/lines"},
-		"bound is no plural":     {path: "/admin/v1/games/{game}/queue/bound"},
-		"audit is no plural":     {path: "/admin/v1/audit"},
-		"retired word boards":    {path: "/admin/v1/games/{game}/boards/verify"},
-		"peek is no plural noun": {path: "/admin/v1/games/{game}/queue/peek"},
+	for want, rt := range map[string]Operation{
+		"is no plural noun":      {Path: "/admin/v1/games/{game}/pausing"},
+		"is not below":           {Path: "/v1/games"},
+		"retired word acts":      {Path: "/admin/v1/acts"},
+		"retired word by":        {Path: "/admin/v1/audit-log", Query: []string{"by"}},
+		"pause is no plural":     {Path: "/admin/v1/games/pause/{game}"},
+		"retired word bars":      {Path: "/admin/v1/games/{game}/bars/{kind}/{id}"},
+		"retired word lines":     {Path: "/admin/v1/lines"},
+		"bound is no plural":     {Path: "/admin/v1/games/{game}/queue/bound"},
+		"audit is no plural":     {Path: "/admin/v1/audit"},
+		"retired word boards":    {Path: "/admin/v1/games/{game}/boards/verify"},
+		"peek is no plural noun": {Path: "/admin/v1/games/{game}/queue/peek"},
 	} {
 		if found := strings.Join(routeNameErrors(rt), "\n"); !strings.Contains(found, want) {
-			t.Errorf("%s: found only %q, want %q", rt.path, found, want)
+			t.Errorf("%s: found only %q, want %q", rt.Path, found, want)
 		}
 	}
 }

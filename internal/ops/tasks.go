@@ -36,8 +36,8 @@ type deadTasksBody struct {
 // deadTasksPerCall is how many tasks one request changes.
 const deadTasksPerCall = 20
 
-func (h taskRoutes) routes() []route {
-	return []route{
+func (h taskRoutes) routes() []Operation {
+	return []Operation{
 		{"GET", tasksPath, h.listTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}, false, "List tasks, newest first, without payloads."},
 		{"POST", tasksPath + "/requeue", withBody(h.requeueDead), nil, false, "Requeue up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
 		{"POST", tasksPath + "/discard", withBody(h.discardDead), nil, false, "Discard up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},

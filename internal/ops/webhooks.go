@@ -15,8 +15,8 @@ type Webhooks interface {
 	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
-func (h webhookRoutes) routes() []route {
-	return []route{
+func (h webhookRoutes) routes() []Operation {
+	return []Operation{
 		{"GET", "/admin/v1/webhooks", h.list, nil, false, "List the webhooks of all games."},
 		{"POST", gamePath + "/webhooks/{webhook}/ping", h.ping, nil, false, "Send a test event to a webhook and return its status."},
 		{"POST", gamePath + "/webhooks/{webhook}/enable", h.enable, nil, false, "Enable a webhook."},
