@@ -19,23 +19,21 @@ type ClientOptions struct {
 	AllowPrivate bool          // allow private addresses, for receivers in the operator's own network
 	Resolver     *net.Resolver // nil: the system's resolver
 
-	maxConnsPerHost  int   // for tests: replaces the constant; 0: the constant
-	maxResponseBytes int64 // for tests: replaces the constant; 0: the constant
+	maxConnsPerHost int // for tests: replaces the constant; 0: the constant
 }
 
-const (
-	maxConnsPerHost  = 64      // maximum of connections per host; further requests wait for one until their context ends
-	maxResponseBytes = 1 << 20 // maximum size of a response body, in bytes
-)
+// maxConnsPerHost is the maximum of connections per host. Further requests wait for one until
+// their context ends.
+const maxConnsPerHost = 64
 
 // NewClient returns a client for untrusted addresses. It returns redirects instead of
 // following them. It refuses to connect to an address that is not public, with a
 // BlockedError, even if a public name resolves to it. It uses no proxy. It limits the
-// times of a request and the size of its response. If the caller reads more than 1 MiB
-// of a response, the error is an *http.MaxBytesError.
+// times of a request and the size of the response's head. The caller must limit how much
+// of the body it reads.
 func NewClient(options ClientOptions) *http.Client {
 	return &http.Client{
-		Transport:     &limitedTransport{base: newTransport(options), maxBytes: cmp.Or(options.maxResponseBytes, maxResponseBytes)},
+		Transport:     newTransport(options),
 		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -65,23 +63,6 @@ func newTransport(options ClientOptions) *http.Transport {
 		Protocols:              onlyHTTP1,
 	}
 }
-
-type limitedTransport struct {
-	base     *http.Transport
-	maxBytes int64
-}
-
-// RoundTrip sends a request. Reading too much of the response body returns an error.
-func (t *limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.base.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	response.Body = http.MaxBytesReader(nil, response.Body, t.maxBytes)
-	return response, nil
-}
-
-func (t *limitedTransport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 // BlockedError means that the client refused to connect to an address, because the
 // address is not public.

@@ -39,9 +39,13 @@ const (
 func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message webhook.Message) webhook.Reply {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	request, err := p.newRequest(ctx, endpoint, message)
+	keys, err := p.Keys(endpoint)
+	var request *http.Request
+	if err == nil {
+		request, err = SignedPost{URL: endpoint.URL, ContentType: jsonType, Message: message, Keys: keys, At: time.Now()}.NewRequest(ctx)
+	}
 	if err != nil {
-		return webhook.Reply{Err: err}
+		return webhook.Reply{Err: fmt.Errorf("sign the message: %w", err)}
 	}
 	response, err := p.Clients[endpoint.AllowPrivate].Do(request)
 	if err != nil {
@@ -51,18 +55,6 @@ func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message we
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxReplyBytes)) // the status says enough
 	return newReply(response)
-}
-
-func (p *Poster) newRequest(ctx context.Context, endpoint webhook.Endpoint, message webhook.Message) (*http.Request, error) {
-	keys, err := p.Keys(endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("sign the message: %w", err)
-	}
-	request, err := SignedPost{URL: endpoint.URL, ContentType: jsonType, Message: message, Keys: keys, At: time.Now()}.NewRequest(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("sign the message: %w", err)
-	}
-	return request, nil
 }
 
 // SignedPost is a message to post to a URL, signed with all keys.
