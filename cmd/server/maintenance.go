@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/timer"
 )
@@ -46,10 +45,10 @@ func nowAndEvery(interval time.Duration, work func(context.Context)) backgroundT
 
 // forEachGame returns a function that does work for one game after the other. It logs the first
 // error of a series, per game.
-func forEachGame(games []string, log *slog.Logger, operation string, work func(ctx context.Context, game string) error) func(context.Context) {
+func (n *node) forEachGame(operation string, work func(ctx context.Context, game string) error) func(context.Context) {
 	var works []func(context.Context)
-	for _, game := range games {
-		works = append(works, timer.LogFailures(log.With("game", game), operation, func(ctx context.Context) error { return work(ctx, game) }))
+	for _, game := range n.config.GameNames() {
+		works = append(works, timer.LogFailures(n.log.With("game", game), operation, func(ctx context.Context) error { return work(ctx, game) }))
 	}
 	return func(ctx context.Context) {
 		for _, work := range works {
@@ -61,80 +60,59 @@ func forEachGame(games []string, log *slog.Logger, operation string, work func(c
 // dayTasks returns the task that starts the days of idle games, and the task that summarizes past
 // days, because the summary of a large day takes minutes. In a busy game, the first result of a
 // day starts the day.
-func dayTasks(games []string, days *ledger.Days, leaderboards *leaderboard.Applier, log *slog.Logger) []backgroundTask {
+func (n *node) dayTasks() []backgroundTask {
 	startDay := func(ctx context.Context, game string) error {
-		started, err := days.StartNewDays(ctx, game)
+		started, err := n.ledger.Days.StartNewDays(ctx, game)
 		if err != nil || !started {
 			return err
 		}
-		log.InfoContext(ctx, "day started", "game", game)
-		return leaderboards.Apply(ctx, game)
+		n.log.InfoContext(ctx, "day started", "game", game)
+		return n.leaderboards.Apply(ctx, game)
 	}
 	summarizeDays := func(ctx context.Context, game string) error {
-		count, err := days.SumDays(ctx, game)
+		count, err := n.ledger.Days.SumDays(ctx, game)
 		if count > 0 {
-			log.InfoContext(ctx, "days summarized", "game", game, "days", count)
+			n.log.InfoContext(ctx, "days summarized", "game", game, "days", count)
 		}
 		return err
 	}
 	return []backgroundTask{
-		nowAndEvery(maintenanceInterval, forEachGame(games, log, "day change", startDay)),
-		nowAndEvery(maintenanceInterval, forEachGame(games, log, "day summary", summarizeDays)),
+		nowAndEvery(maintenanceInterval, n.forEachGame("day change", startDay)),
+		nowAndEvery(maintenanceInterval, n.forEachGame("day summary", summarizeDays)),
 	}
 }
 
-// untilDone returns a function that repeats a step until it finds nothing more to do. It logs the
-// first error of a series.
-func untilDone(log *slog.Logger, operation string, step func(context.Context) (hasMore bool, err error)) func(context.Context) {
-	return timer.LogFailures(log, operation, func(ctx context.Context) error {
-		for {
-			if hasMore, err := step(ctx); err != nil || !hasMore {
-				return err
-			}
-		}
-	})
-}
-
-// forgetErased returns a function that deletes what the ledger keeps about erased players for
-// ledger.ErasureRetention.
-func forgetErased(accounts *ledger.Accounts, log *slog.Logger) func(context.Context) {
-	return untilDone(log, "cleanup after erasures", func(ctx context.Context) (bool, error) {
-		return accounts.ForgetErased(ctx, ledger.ErasureRetention)
-	})
-}
-
-// retentionInterval is how often the server looks for answers and matches to delete.
-const retentionInterval = time.Hour
-
-// deleteOldMatches returns a function that deletes the answers and matches of each game that
-// are older than its retention.
-func deleteOldMatches(games []string, matches *ledger.OldMatches, log *slog.Logger) func(context.Context) {
-	return forEachGame(games, log, "retention", func(ctx context.Context, game string) error {
-		deleted, err := matches.DeleteOld(ctx, game)
-		if deleted > 0 {
-			log.InfoContext(ctx, "old matches and answers deleted", "game", game, "deleted", deleted)
-		}
-		return err
-	})
-}
-
 const (
-	// auditCleanupInterval is how often the server deletes old audit entries.
-	auditCleanupInterval = time.Hour
-	// auditCleanupBatch is the maximum number of entries that one statement deletes.
+	// cleanupInterval is how often the server looks for old audit entries, answers and matches.
+	cleanupInterval = time.Hour
+	// auditCleanupBatch is the maximum number of audit entries that one transaction deletes.
 	auditCleanupBatch = 1000
 )
 
-// auditEntries deletes old entries of the audit log; *ledger.AuditLog implements it.
-type auditEntries interface {
-	ForgetAuditEntries(ctx context.Context, minAge time.Duration, limit int) (int64, error)
-}
-
-// deleteOldAudit returns a function that deletes all audit entries that are older than
-// retention, batch by batch.
-func deleteOldAudit(entries auditEntries, retention time.Duration, log *slog.Logger) func(context.Context) {
-	return untilDone(log, "audit log cleanup", func(ctx context.Context) (bool, error) {
-		deleted, err := entries.ForgetAuditEntries(ctx, retention, auditCleanupBatch)
-		return deleted >= auditCleanupBatch, err
-	})
+// cleanupTasks returns the tasks that delete old data: entries of the audit log, answers and
+// matches beyond the retention of their game, and what the ledger keeps about erased players for
+// ledger.ErasureRetention.
+func (n *node) cleanupTasks() []backgroundTask {
+	deleteAudit := func(ctx context.Context) error {
+		_, err := n.ledger.Audit.ForgetAuditEntries(ctx, n.config.Audit.Retention(), auditCleanupBatch)
+		return err
+	}
+	deleteMatches := func(ctx context.Context, game string) error {
+		deleted, err := n.ledger.OldMatches.DeleteOld(ctx, game)
+		if deleted > 0 {
+			n.log.InfoContext(ctx, "old matches and answers deleted", "game", game, "deleted", deleted)
+		}
+		return err
+	}
+	forgetErased := func(ctx context.Context) (err error) {
+		for hasMore := true; hasMore && err == nil; {
+			hasMore, err = n.ledger.Accounts.ForgetErased(ctx, ledger.ErasureRetention)
+		}
+		return err
+	}
+	return []backgroundTask{
+		nowAndEvery(cleanupInterval, timer.LogFailures(n.log, "audit log cleanup", deleteAudit)),
+		nowAndEvery(cleanupInterval, n.forEachGame("retention", deleteMatches)),
+		nowAndEvery(maintenanceInterval, timer.LogFailures(n.log, "cleanup after erasures", forgetErased)),
+	}
 }

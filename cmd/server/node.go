@@ -182,11 +182,8 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopWebhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	stopPlayerTasks := startTasks(n.log, n.reporting.players.Run)
-	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
-	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run, n.ledgerWatch.run,
-		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
-		nowAndEvery(retentionInterval, deleteOldMatches(n.config.GameNames(), n.ledger.OldMatches, n.log)),
-		nowAndEvery(maintenanceInterval, forgetErased(n.ledger.Accounts, n.log)))
+	stopMatchTasks := startTasks(n.log, append(n.dayTasks(), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
+	stopMaintenanceTasks := startTasks(n.log, append(n.cleanupTasks(), n.certificate.Run, n.ledgerWatch.run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitLeaderboards(ctx)

@@ -131,8 +131,8 @@ func (a *AuditLog) AuditEntries(ctx context.Context, f identity.AuditFilter, cur
 	return page, next, err
 }
 
-// ForgetAuditEntries deletes up to limit entries that are older than minAge, oldest
-// first, and returns how many it deleted.
-func (a *AuditLog) ForgetAuditEntries(ctx context.Context, minAge time.Duration, limit int) (int64, error) {
-	return a.exec(ctx, deleteOldAudit, minAge.Milliseconds(), limit)
+// ForgetAuditEntries deletes all entries that are older than minAge, oldest first, and returns
+// how many. A transaction deletes up to batch of them.
+func (a *AuditLog) ForgetAuditEntries(ctx context.Context, minAge time.Duration, batch int) (int64, error) {
+	return repeatWithPauses(ctx, func() (int64, error) { return a.exec(ctx, deleteOldAudit, minAge.Milliseconds(), batch) })
 }
