@@ -40,51 +40,46 @@ func configsByGame(configs []Config) map[string]Config {
 // restored, because a version of a day may have other sums then.
 func (r *Reader) LedgerWentBack() { r.archive.clear() }
 
-// withServedConfig calls read with the game's configuration. If no boards of it are
-// served, it calls read again with the fallback: the configuration of the boards that were
-// published last. Readers see these until the new boards are published, and appliers keep
-// them up to date. So read must return the answer of its last call.
-func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Config) error) error {
+// readServed calls read with the game's configuration. If no boards of it are served, it
+// calls read again with the fallback: the configuration of the boards that were published
+// last. Readers see these until the new boards are published, and appliers keep them up to
+// date.
+func readServed[T any](ctx context.Context, r *Reader, game string, read func(Config) (T, error)) (answer T, err error) {
 	newestConfig, known := r.games[game]
 	if !known {
-		return fmt.Errorf("%w: no game %q", ErrNoWindow, game)
+		return answer, fmt.Errorf("%w: no game %q", ErrNoWindow, game)
 	}
-	err := read(newestConfig)
+	answer, err = read(newestConfig)
 	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // the cursor may belong to the fallback's boards
-		return err
+		return answer, err
 	}
 	fallback, found, fallbackErr := fallbackConfig(ctx, r.source, newestConfig)
 	if fallbackErr != nil || !found {
-		return cmp.Or(fallbackErr, err)
+		return answer, cmp.Or(fallbackErr, err)
 	}
-	err = read(fallback)
+	answer, err = read(fallback)
 	if errors.Is(err, ErrNoWindow) || errors.Is(err, ErrBadQuery) && !errors.Is(err, ErrBadCursor) {
-		return fmt.Errorf("%w: the boards of the new configuration are being built", ErrNotReady) // the request needs the new configuration
+		err = fmt.Errorf("%w: the boards of the new configuration are being built", ErrNotReady) // the request needs the new configuration
 	}
-	return err
+	return answer, err
 }
 
 // Listing returns the windows, orders and kinds of the game's leaderboards.
-func (r *Reader) Listing(ctx context.Context, game string) (listing Listing, err error) {
-	err = r.withServedConfig(ctx, game, func(cfg Config) error {
+func (r *Reader) Listing(ctx context.Context, game string) (Listing, error) {
+	return readServed(ctx, r, game, func(cfg Config) (Listing, error) {
 		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Order: cfg.RankingOrder(ByValue)}
 		slice, err := r.source.ReadSlice(ctx, rankingID, SliceRequest{Anchor: Top})
-		listing = Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.BoardState)}
+		listing := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.BoardState)}
 		for _, window := range cfg.Windows {
 			listing.Windows = append(listing.Windows, ListedWindow{ID: window, Orders: cfg.Orders})
 		}
-		return err
+		return listing, err
 	})
-	return listing, err
 }
 
 // Page returns the entries that a query asks for.
-func (r *Reader) Page(ctx context.Context, game string, query Query) (page Page, err error) {
-	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		page, err = r.queryPage(ctx, cfg, query)
-		return err
-	})
-	return page, err
+func (r *Reader) Page(ctx context.Context, game string, query Query) (Page, error) {
+	return readServed(ctx, r, game, func(cfg Config) (Page, error) { return r.queryPage(ctx, cfg, query) })
 }
 
 func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, error) {

@@ -9,12 +9,8 @@ import (
 )
 
 // Standing returns the standing of one player or team.
-func (r *Reader) Standing(ctx context.Context, game string, query StandingQuery) (standing Standing, err error) {
-	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		standing, err = r.readStanding(ctx, cfg, query)
-		return err
-	})
-	return standing, err
+func (r *Reader) Standing(ctx context.Context, game string, query StandingQuery) (Standing, error) {
+	return readServed(ctx, r, game, func(cfg Config) (Standing, error) { return r.readStanding(ctx, cfg, query) })
 }
 
 func (r *Reader) readStanding(ctx context.Context, cfg Config, query StandingQuery) (Standing, error) {
@@ -70,9 +66,9 @@ func (s StandingEntry) tie() *Tie {
 // WindowStandings returns the rank and value of players, in the order ByValue, by player id
 // and window. Unranked players are missing. It reads the windows at the same time, MaxLimit
 // players per round trip.
-func (r *Reader) WindowStandings(ctx context.Context, game string, players []string) (standings map[string]map[Window]WindowStanding, err error) {
-	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		standings = map[string]map[Window]WindowStanding{}
+func (r *Reader) WindowStandings(ctx context.Context, game string, players []string) (map[string]map[Window]WindowStanding, error) {
+	return readServed(ctx, r, game, func(cfg Config) (map[string]map[Window]WindowStanding, error) {
+		standings := map[string]map[Window]WindowStanding{}
 		for chunk := range slices.Chunk(players, MaxLimit) {
 			results := make([]StandingsResult, len(cfg.Windows))
 			group, ctx := errgroup.WithContext(ctx)
@@ -86,13 +82,12 @@ func (r *Reader) WindowStandings(ctx context.Context, game string, players []str
 				})
 			}
 			if err := group.Wait(); err != nil {
-				return err
+				return nil, err
 			}
 			cfg.addWindowStandings(standings, results)
 		}
-		return nil
+		return standings, nil
 	})
-	return standings, err
 }
 
 // addWindowStandings adds results, one per window, to standings.

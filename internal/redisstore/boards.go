@@ -11,7 +11,7 @@ import (
 // leaderboard.RankingSource. Safe for concurrent use.
 type Boards struct {
 	rdb    redis.UniversalClient
-	served sync.Map // configKey → servedBoards
+	served sync.Map // BoardSet without ID → BoardSetState that this node last saw as served
 }
 
 // NewBoards returns a store that uses rdb. The caller closes rdb.

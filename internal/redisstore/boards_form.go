@@ -9,11 +9,20 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// spanFieldPrefix is the prefix of the fields of the state hash that say which board a
-// requested span stands for. The open day's field has its date. The field of a rolling
-// window names the board that readers see, and the first day of that board. Other spans
-// have no such field.
-const spanFieldPrefix = "span:"
+// spanField returns the field of the state hash that says which board a requested span stands
+// for. The open day's field has its date. The field of a rolling window names the board that
+// readers see, and the first day of that board. It is empty for other spans, and before the
+// ledger's first row.
+func spanField(progress leaderboard.Progress, requested string) string {
+	window := leaderboard.Window(requested)
+	if boards, isRolling := progress.Rolling[window]; isRolling {
+		return leaderboard.RollingSpan(window, boards.Served) + " " + boards.FirstDays[boards.Served]
+	}
+	if requested == leaderboard.OpenDay {
+		return progress.Watermark.Day
+	}
+	return ""
+}
 
 // stateFields returns fields of the state hash and their values, alternately. It leaves out
 // version, config and published. The fields for the read scripts repeat a part of progress.
@@ -23,15 +32,29 @@ func stateFields(progress leaderboard.Progress, loading bool, touchedAt int64) (
 	if err != nil {
 		return nil, err
 	}
-	today := progress.Watermark.Day
 	fields := []any{
 		"touched", touchedAt, "loading", loading, "progress", packed,
-		"pos", progress.Watermark.Pos, "day", today, "first", progress.FirstDay, "oldest", progress.OldestDay, spanFieldPrefix + leaderboard.OpenDay, today,
+		"pos", progress.Watermark.Pos, "day", progress.Watermark.Day, "first", progress.FirstDay, "oldest", progress.OldestDay,
+		"span:" + leaderboard.OpenDay, spanField(progress, leaderboard.OpenDay),
 	}
-	for window, boards := range progress.Rolling {
-		fields = append(fields, spanFieldPrefix+string(window), leaderboard.RollingSpan(window, boards.Served)+" "+boards.FirstDays[boards.Served])
+	for window := range progress.Rolling {
+		fields = append(fields, "span:"+string(window), spanField(progress, string(window)))
 	}
 	return fields, nil
+}
+
+// parseState parses the state hash. The Version stays empty if the board set is lost or corrupt.
+func parseState(boardSet leaderboard.BoardSet, fields map[string]string) (leaderboard.BoardSetState, error) {
+	state := leaderboard.BoardSetState{BoardSet: boardSet}
+	version := fields["version"]
+	if version == "" || version == corruptVersion {
+		return state, nil
+	}
+	progress, err := parseProgress(fields["progress"])
+	if err == nil {
+		state.Version, state.Loading, state.Progress = version, fields["loading"] == "1", progress
+	}
+	return state, err
 }
 
 // parseProgress parses the field progress of the state hash.

@@ -15,50 +15,32 @@ var (
 
 // ReadSlice implements leaderboard.RankingSource.
 func (s *Boards) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	err = s.withServed(ctx, rankingID, func(served servedBoards) error {
-		slice, err = s.readSlice(ctx, served, rankingID, request)
-		return err
-	})
-	return slice, err
-}
-
-func (s *Boards) readSlice(ctx context.Context, served servedBoards, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	call := served.call(rankingID)
-	call.args = append(call.args, request.Limit, string(request.Anchor))
+	args := []any{request.Limit, string(request.Anchor)}
 	switch request.Anchor {
 	case leaderboard.Around:
-		call.args = append(call.args, request.ID)
+		args = append(args, request.ID)
 	case leaderboard.After, leaderboard.Before:
-		call.args = append(call.args, formatKey(request.Edge.Key), request.Edge.Member)
+		args = append(args, formatKey(request.Edge.Key), request.Edge.Member)
 	}
-	values, err := readSliceScript.Run(ctx, s.rdb, call.keys, call.args...).Slice()
-	if err != nil {
-		return slice, err
-	}
-	reply := redisx.Reply(values)
-	if len(reply) == 1 {
+	state, reply, err := s.runRead(ctx, readSliceScript, rankingID, args...)
+	switch {
+	case err != nil:
+	case len(reply) == 0:
 		err = leaderboard.ErrNotRanked
-	} else {
-		slice, err = parseSlice(reply[1:])
+	default:
+		slice, err = parseSlice(reply)
 	}
-	slice.BoardState = served.boardState(rankingID.Board.Span, reply.List(0))
+	slice.BoardState = state
 	return slice, err
 }
 
 // ReadStandings implements leaderboard.RankingSource.
-func (s *Boards) ReadStandings(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.StandingsRequest) (result leaderboard.StandingsResult, err error) {
-	err = s.withServed(ctx, rankingID, func(served servedBoards) error {
-		call := served.call(rankingID)
-		call.args = appendTexts(append(call.args, request.WithNextKey, request.WithTie), request.IDs)
-		values, err := standingsScript.Run(ctx, s.rdb, call.keys, call.args...).Slice()
-		if err != nil {
-			return err
-		}
-		reply := redisx.Reply(values)
-		result.BoardState = served.boardState(rankingID.Board.Span, reply.List(0))
-		result.Entries, err = parseStandings(reply[1:])
-		return err
-	})
+func (s *Boards) ReadStandings(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.StandingsRequest) (leaderboard.StandingsResult, error) {
+	state, reply, err := s.runRead(ctx, standingsScript, rankingID, appendTexts([]any{request.WithNextKey, request.WithTie}, request.IDs)...)
+	result := leaderboard.StandingsResult{BoardState: state}
+	if err == nil {
+		result.Entries, err = parseStandings(reply)
+	}
 	return result, err
 }
 

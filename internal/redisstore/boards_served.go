@@ -20,112 +20,85 @@ const maxReadTries = 4
 // error.
 const corruptVersion = "torn"
 
-// configKey identifies the boards of one configuration of a game.
-type configKey struct{ game, hash string }
-
-// servedBoards is what this node last saw as served for a configuration: the board set, and
-// the fields of its state. It may be outdated, so every read checks it. Without an ID,
-// nothing is served.
-type servedBoards struct {
-	leaderboard.BoardSet
-	state map[string]string
+// lastServed returns the board set of a configuration that this node last saw as served, with
+// its state. It may be outdated, so every read checks it. Without an ID, nothing is served.
+func (s *Boards) lastServed(game, configHash string) leaderboard.BoardSetState {
+	known, _ := s.served.Load(leaderboard.BoardSet{Game: game, ConfigHash: configHash})
+	state, _ := known.(leaderboard.BoardSetState)
+	state.Game, state.ConfigHash = game, configHash
+	return state
 }
 
-// readServed reads the served board set and its state, and what is being built. It reads the
-// state of the board set that this node last saw as served together with the served id, and
-// repeats this if the ids differ.
-func (s *Boards) readServed(ctx context.Context, key configKey) (served servedBoards, pendingBuild string, err error) {
-	known, _ := s.served.Load(key)
-	served, _ = known.(servedBoards)
-	served.Game, served.ConfigHash = key.game, key.hash
+// ServedState implements leaderboard.BoardSetStore. It reads the state of the board set that
+// this node last saw as served together with the served id, and repeats this if the ids differ.
+func (s *Boards) ServedState(ctx context.Context, game, configHash string) (leaderboard.BoardSetState, error) {
+	served := s.lastServed(game, configHash).BoardSet
 	for {
 		pipe := s.rdb.Pipeline()
-		id, building := pipe.HGet(ctx, servedKey(key.game), key.hash), pipe.HGet(ctx, buildingKey(key.game), key.hash)
-		state := pipe.HGetAll(ctx, stateKey(served.BoardSet))
+		id, building := pipe.HGet(ctx, servedKey(game), configHash), pipe.HGet(ctx, buildingKey(game), configHash)
+		fields := pipe.HGetAll(ctx, stateKey(served))
 		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-			return served, "", wrap("read the state of leaderboards", err)
+			return leaderboard.BoardSetState{BoardSet: served}, wrap("read the state of leaderboards", err)
 		}
 		if served.ID == id.Val() {
-			served.state = state.Val()
-			s.served.Store(key, served)
-			return served, building.Val(), nil
+			state, err := parseState(served, fields.Val())
+			state.PendingBuild = building.Val()
+			s.served.Store(leaderboard.BoardSet{Game: game, ConfigHash: configHash}, state)
+			return state, err
 		}
 		served.ID = id.Val()
 	}
 }
 
-// ServedState implements leaderboard.BoardSetStore.
-func (s *Boards) ServedState(ctx context.Context, game, configHash string) (leaderboard.BoardSetState, error) {
-	served, pendingBuild, err := s.readServed(ctx, configKey{game, configHash})
-	state := leaderboard.BoardSetState{BoardSet: served.BoardSet, PendingBuild: pendingBuild}
-	version := served.state["version"]
-	if err != nil || version == "" || version == corruptVersion {
-		return state, err
-	}
-	state.Version, state.Loading = version, served.state["loading"] == "1"
-	state.Progress, err = parseProgress(served.state["progress"])
-	return state, err
-}
-
-// withServed calls read with the served boards of a ranking's configuration. If the script
-// finds that other boards are served, withServed reads what is served and calls read again, at
-// most maxReadTries times. Then it returns ErrNotReady.
-func (s *Boards) withServed(ctx context.Context, rankingID leaderboard.RankingID, read func(servedBoards) error) error {
-	key := configKey{rankingID.Game, rankingID.ConfigHash}
-	known, _ := s.served.Load(key)
-	served, _ := known.(servedBoards)
+// runRead runs a read script on the served board of a ranking, with further arguments. It
+// returns the state of the board and the other values of the reply. If the script finds that
+// other boards are served, runRead reads what is served and runs the script again, at most
+// maxReadTries times. Then it returns ErrNotReady.
+func (s *Boards) runRead(ctx context.Context, script *redis.Script, rankingID leaderboard.RankingID, args ...any) (state leaderboard.BoardState, reply redisx.Reply, err error) {
+	served := s.lastServed(rankingID.Game, rankingID.ConfigHash)
 	for try := range maxReadTries {
 		if try > 0 || served.ID == "" {
-			var err error
-			if served, _, err = s.readServed(ctx, key); err != nil {
-				return err
+			if served, err = s.ServedState(ctx, rankingID.Game, rankingID.ConfigHash); err != nil {
+				return state, nil, err
 			}
 		}
 		if served.ID == "" {
-			return leaderboard.ErrNotReady
+			return state, nil, leaderboard.ErrNotReady
 		}
-		if err := read(served); !redis.HasErrorPrefix(err, "STALE") {
-			return wrap("read leaderboard", err)
+		state, reply, err = s.tryRead(ctx, script, served, rankingID, args)
+		if !redis.HasErrorPrefix(err, "STALE") {
+			return state, reply, wrap("read leaderboard", err)
 		}
 	}
-	return leaderboard.ErrNotReady
+	return state, nil, leaderboard.ErrNotReady
 }
 
-// span returns the span of the board to read, and the first day of a rolling board. Before
-// the ledger's first row, the open day and rolling windows have no board. Then the returned
-// span belongs to no board.
-func (s servedBoards) span(requested string) (span, firstDay string) {
-	if field := s.state[spanFieldPrefix+requested]; field != "" {
-		span, firstDay, _ = strings.Cut(field, " ")
-		return span, firstDay
-	}
-	if requested == leaderboard.OpenDay {
-		return "", ""
-	}
-	return requested, ""
-}
-
-// call returns the KEYS of the read scripts, and their first ARGV.
-func (s servedBoards) call(rankingID leaderboard.RankingID) scriptCall {
+// tryRead is runRead for the boards that this node last saw as served. Before the ledger's
+// first row, the open day and rolling windows have no board. Then it reads one that does not
+// exist.
+func (s *Boards) tryRead(
+	ctx context.Context, script *redis.Script, served leaderboard.BoardSetState, rankingID leaderboard.RankingID, args []any,
+) (leaderboard.BoardState, redisx.Reply, error) {
 	requested := rankingID.Board.Span
-	span, _ := s.span(requested)
-	k := keysFor(s.BoardSet, leaderboard.Board{Kind: rankingID.Board.Kind, Span: span})
-	return scriptCall{
-		keys: []string{servedKey(s.Game), stateKey(s.BoardSet), k.rankingKey(rankingID.Order), k.entriesKey(), k.metaKey()},
-		args: []any{s.ConfigHash, s.ID, requested, s.state[spanFieldPrefix+requested]},
+	field := spanField(served.Progress, requested)
+	span, firstDay, isRolling := strings.Cut(field, " ")
+	if !isRolling && requested != leaderboard.OpenDay {
+		span = requested
 	}
-}
-
-// boardState parses the first value of a read script's reply.
-func (s servedBoards) boardState(requested string, reply redisx.Reply) leaderboard.BoardState {
+	k := keysFor(served.BoardSet, leaderboard.Board{Kind: rankingID.Board.Kind, Span: span})
+	keys := []string{servedKey(served.Game), stateKey(served.BoardSet), k.rankingKey(rankingID.Order), k.entriesKey(), k.metaKey()}
+	values, err := script.Run(ctx, s.rdb, keys, append([]any{served.ConfigHash, served.ID, requested, field}, args...)...).Slice()
+	if err != nil {
+		return leaderboard.BoardState{}, nil, err
+	}
+	reply := redisx.Reply(values)
+	read := reply.List(0)
 	state := leaderboard.BoardState{
-		LedgerPos: reply.Number(0), LedgerDay: reply.Text(1), FirstDay: reply.Text(2), OldestDay: reply.Text(3),
-		Span: requested, AsOf: reply.Number(4), Total: reply.Number(5),
+		LedgerPos: read.Number(0), LedgerDay: read.Text(1), FirstDay: read.Text(2), OldestDay: read.Text(3),
+		WindowFirstDay: firstDay, Span: requested, AsOf: read.Number(4), Total: read.Number(5),
 	}
-	span, firstDay := s.span(requested)
 	if requested == leaderboard.OpenDay {
 		state.Span = span
 	}
-	state.WindowFirstDay = firstDay
-	return state
+	return state, reply[1:], nil
 }
