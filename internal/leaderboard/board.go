@@ -42,21 +42,14 @@ func RollingSpan(window Window, i int) string { return string(window) + "." + st
 // BoardEntry is an entry as a board stores it.
 type BoardEntry struct {
 	ID         string
-	Newest     int64 // ledger position of its newest row in the board's span
-	Aggregates Aggregates
+	Newest     int64      // ledger position of its newest row in the board's span
+	Aggregates Aggregates `json:"-"` // a cursor is without them
 }
 
 // Member returns the entry's member in rankings: the newest position, zero-padded to 16
 // digits, a colon, and the id. Among entries with equal keys, the lower position comes
 // first. Example: "0000000000000042:p7".
 func (e BoardEntry) Member() string { return fmt.Sprintf("%016d:%s", e.Newest, e.ID) }
-
-// RankedMember is an entry's place in one ranking. Rankings sort by Key, then by Member,
-// both in ascending order.
-type RankedMember struct {
-	Key    float64
-	Member string
-}
 
 // addDays adds n days to a civil date. It returns an unparsable date unchanged.
 func addDays(date string, n int) string {

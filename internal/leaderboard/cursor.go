@@ -2,28 +2,27 @@ package leaderboard
 
 import (
 	"encoding/base64"
-	"fmt"
-	"math"
+	"encoding/json"
 	"regexp"
-	"strconv"
-	"strings"
+
+	"laststand/internal/protocol"
 )
 
 // cursor says where the next page of a ranking starts or ends: the ranking, the anchor,
 // and the entry at the edge. If other entries change between two pages, the pages
 // neither repeat nor skip an entry that has not changed.
 type cursor struct {
-	rankingID RankingID   // for the open day, the span is a date, so that the cursor stays on its day
-	anchor    SliceAnchor // After or Before
-	edge      RankedMember
+	RankingID RankingID   // for the open day, the span is a date, so that the cursor stays on its day
+	Anchor    SliceAnchor // After or Before
+	Edge      RankedEntry // without Aggregates
 }
 
-const maxCursorBytes = 512 // characters of an encoded cursor
-
-var (
-	memberPattern = regexp.MustCompile(`^[0-9]{16}:[A-Za-z0-9_.:-]{1,64}$`)
-	datePattern   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+const (
+	maxCursorBytes = 512      // characters of an encoded cursor
+	maxPosition    = 1e16 - 1 // the largest ledger position in a member
 )
+
+var datePattern = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // cursors returns the cursors of the pages before and after a slice. A cursor is empty if
 // the ranking has no entry in that direction. The page beside an empty one includes the
@@ -32,11 +31,11 @@ func cursors(rankingID RankingID, request SliceRequest, slice RankingSlice) (pre
 	before, after := cursor{rankingID, Before, request.Edge}, cursor{rankingID, After, request.Edge}
 	switch n := len(slice.Entries); {
 	case n > 0:
-		before.edge, after.edge = slice.Entries[0].edge(), slice.Entries[n-1].edge()
+		before.Edge, after.Edge = slice.Entries[0].edge(), slice.Entries[n-1].edge()
 	case request.Anchor == After:
-		before.edge = request.Edge.withPositionAdded(1)
+		before.Edge.Newest++
 	case request.Anchor == Before:
-		after.edge = request.Edge.withPositionAdded(-1)
+		after.Edge.Newest--
 	}
 	if slice.StartIndex > 0 {
 		prev = before.String()
@@ -47,57 +46,24 @@ func cursors(rankingID RankingID, request SliceRequest, slice RankingSlice) (pre
 	return prev, next
 }
 
-// withPositionAdded returns the place that the member has in the ranking with another
-// position.
-func (m RankedMember) withPositionAdded(n int64) RankedMember {
-	position, id, _ := strings.Cut(m.Member, ":")
-	newest, _ := strconv.ParseInt(position, 10, 64) // valid, see memberPattern
-	m.Member = BoardEntry{ID: id, Newest: newest + n}.Member()
-	return m
-}
-
 // String encodes the cursor as an opaque text of letters, digits, - and _.
-func (c cursor) String() string {
-	text := strings.Join([]string{
-		"1", c.rankingID.identity(), string(c.anchor),
-		strconv.FormatUint(math.Float64bits(c.edge.Key), 16), c.edge.Member,
-	}, "|")
-	return base64.RawURLEncoding.EncodeToString([]byte(text))
-}
-
-// identity returns a text that is different for every ranking.
-func (v RankingID) identity() string {
-	return fmt.Sprintf("%s|%s|%s|%s|%s", v.Game, v.ConfigHash, v.Board.Kind, v.Board.Span, v.Order)
-}
+func (c cursor) String() string { return base64.RawURLEncoding.EncodeToString(protocol.EncodeJSON(c)) }
 
 // parseCursor decodes a cursor for the requested ranking. If the request is for the open
 // day, the cursor stays on the day for which it was made. A cursor of another ranking or
 // configuration is ErrBadCursor.
-func parseCursor(text string, requested RankingID) (cursor, error) {
+func parseCursor(text string, requested RankingID) (parsed cursor, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(text) > maxCursorBytes {
+	if err != nil || len(text) > maxCursorBytes || json.Unmarshal(raw, &parsed) != nil {
 		return cursor{}, ErrBadCursor
 	}
-	fields := strings.Split(string(raw), "|")
-	if len(fields) != 9 || fields[0] != "1" {
+	if day := parsed.RankingID.Board.Span; requested.Board.Span == OpenDay && datePattern.MatchString(day) {
+		requested.Board.Span = day
+	}
+	isValid := parsed.Anchor == After || parsed.Anchor == Before
+	isValid = isValid && identifierPattern.MatchString(parsed.Edge.ID) && parsed.Edge.Newest >= 0 && parsed.Edge.Newest <= maxPosition
+	if !isValid || parsed.RankingID != requested {
 		return cursor{}, ErrBadCursor
 	}
-	parsed := cursor{rankingID: requested, anchor: SliceAnchor(fields[6])}
-	if requested.Board.Span == OpenDay && datePattern.MatchString(fields[4]) {
-		parsed.rankingID.Board.Span = fields[4]
-	}
-	if parsed.rankingID.identity() != strings.Join(fields[1:6], "|") || parsed.anchor != After && parsed.anchor != Before {
-		return cursor{}, ErrBadCursor
-	}
-	parsed.edge, err = parseEdge(fields[7], fields[8])
-	return parsed, err
-}
-
-func parseEdge(bits, member string) (RankedMember, error) {
-	n, err := strconv.ParseUint(bits, 16, 64)
-	key := math.Float64frombits(n)
-	if err != nil || math.IsNaN(key) || math.IsInf(key, 0) || !memberPattern.MatchString(member) {
-		return RankedMember{}, ErrBadCursor
-	}
-	return RankedMember{Key: key, Member: member}, nil
+	return parsed, nil
 }

@@ -1,7 +1,6 @@
 package leaderboard
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -98,18 +97,15 @@ func (r *pastRanking) standings(ids []string) []StandingEntry {
 	return standings
 }
 
-// countBefore counts the members that are ordered before edge, which need not be in the
+// countBefore counts the entries that are ordered before edge, which need not be in the
 // ranking.
-func (r *pastRanking) countBefore(edge RankedMember) int {
-	return sort.Search(len(r.entries), func(i int) bool {
-		member := r.entries[i].edge()
-		return cmp.Or(cmp.Compare(member.Key, edge.Key), cmp.Compare(member.Member, edge.Member)) >= 0
-	})
+func (r *pastRanking) countBefore(edge RankedEntry) int {
+	return sort.Search(len(r.entries), func(i int) bool { return r.entries[i].compare(edge) >= 0 })
 }
 
 // countBetter counts the entries with a smaller key. Smaller keys are better.
 func (r *pastRanking) countBetter(key float64) int64 {
-	return int64(r.countBefore(RankedMember{Key: key}))
+	return int64(r.countBefore(RankedEntry{Key: key}))
 }
 
 // TopLists reads the best entries of single days from the ledger. It ranks them like the

@@ -110,7 +110,7 @@ func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, 
 		if err != nil {
 			return Page{}, err
 		}
-		rankingID, request.Anchor, request.Edge = parsed.rankingID, parsed.anchor, parsed.edge
+		rankingID, request.Anchor, request.Edge = parsed.RankingID, parsed.Anchor, parsed.Edge
 	}
 	slice, err := r.readSlice(ctx, cfg, rankingID, request)
 	if err != nil {

@@ -47,7 +47,7 @@ func (s sortingSource) ReadSlice(_ context.Context, rankingID RankingID, cut Sli
 	}
 	beforeEdge, throughEdge := 0, 0 // number of entries before the edge, and including it
 	for _, row := range rows {
-		if order := cmp.Or(cmp.Compare(row.Key, cut.Edge.Key), cmp.Compare(row.Member(), cut.Edge.Member)); order < 0 {
+		if order := row.compare(cut.Edge); order < 0 {
 			beforeEdge++
 			throughEdge++
 		} else if order == 0 {

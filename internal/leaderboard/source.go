@@ -33,7 +33,7 @@ const (
 type SliceRequest struct {
 	Anchor SliceAnchor
 	Limit  int
-	Edge   RankedMember
+	Edge   RankedEntry // without Aggregates
 	ID     string
 }
 
@@ -57,13 +57,18 @@ type RankingSlice struct {
 	Entries     []RankedEntry
 }
 
-// RankedEntry is an entry with its key in a ranking.
+// RankedEntry is an entry with its key in a ranking. Rankings sort by Key, then by Newest, both
+// in ascending order.
 type RankedEntry struct {
 	BoardEntry
 	Key float64
 }
 
-func (e RankedEntry) edge() RankedMember { return RankedMember{Key: e.Key, Member: e.Member()} }
+// edge returns e without its Aggregates.
+func (e RankedEntry) edge() RankedEntry {
+	e.Aggregates = Aggregates{}
+	return e
+}
 
 // compare returns -1 if e comes before other in the ranking, 1 if it comes after, else 0.
 func (e RankedEntry) compare(other RankedEntry) int {

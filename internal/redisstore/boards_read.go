@@ -20,7 +20,7 @@ func (s *Boards) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID,
 	case leaderboard.Around:
 		args = append(args, request.ID)
 	case leaderboard.After, leaderboard.Before:
-		args = append(args, formatKey(request.Edge.Key), request.Edge.Member)
+		args = append(args, formatKey(request.Edge.Key), request.Edge.Member())
 	}
 	state, reply, err := s.runRead(ctx, readSliceScript, rankingID, args...)
 	switch {
