@@ -28,11 +28,23 @@ type rowApplier struct {
 	dayEnded chan struct{} // at most one signal: a day has ended, so days must be evicted
 }
 
-// applyAll applies pages of rows to the served board set until no rows are left. The
-// caller holds the apply lease.
+// applyAll applies pages of rows to the served board set until no rows are left. If a row
+// must wait for an eviction, it does one transaction of maintenance. The caller holds the
+// apply lease.
 func (a *rowApplier) applyAll(ctx context.Context) error {
 	for {
-		more, err := a.applyToServed(ctx)
+		cfg, state, err := a.servedBoards(ctx)
+		if err != nil {
+			return err
+		}
+		if state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() {
+			return fmt.Errorf("%w: the boards are missing, corrupt, or of another ledger", errNoBoards)
+		}
+		_, more, err := a.applyPage(ctx, cfg, state)
+		if errors.Is(err, errEvictionPending) {
+			more = true
+			_, err = a.days.maintainOnce(ctx)
+		}
 		if err == nil && more {
 			err = a.renewLease(ctx, a.applyLease)
 		}
@@ -40,25 +52,6 @@ func (a *rowApplier) applyAll(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// applyToServed applies the next page of rows to the served board set. If a row must wait
-// for an eviction, it does one transaction of maintenance. It reports whether there may be
-// more rows.
-func (a *rowApplier) applyToServed(ctx context.Context) (more bool, err error) {
-	cfg, state, err := a.servedBoards(ctx)
-	if err != nil {
-		return false, err
-	}
-	if state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() {
-		return false, fmt.Errorf("%w: the boards are missing, corrupt, or of another ledger", errNoBoards)
-	}
-	_, more, err = a.applyPage(ctx, cfg, state)
-	if errors.Is(err, errEvictionPending) {
-		_, err = a.days.maintainOnce(ctx)
-		return true, err
-	}
-	return more, err
 }
 
 // applyPage applies the next page of rows to a board set, and returns its state after them.

@@ -20,19 +20,11 @@ func (r RollingBoards) withDayStarted(openDay string, windowDays int) RollingBoa
 	return r
 }
 
-// targetFirstDay returns the first day that the unserved board must have after all
-// evictions: that of today's window if the served board is behind, else that of
-// tomorrow's window.
-func (r RollingBoards) targetFirstDay(openDay string, windowDays int) string {
-	if windowStart := addDays(openDay, 1-windowDays); r.FirstDays[r.Served] < windowStart {
-		return windowStart
-	}
-	return addDays(openDay, 2-windowDays)
-}
-
-// mustEvict reports whether at least one day must be evicted from the unserved board.
+// mustEvict reports whether at least one day must be evicted from the unserved board: it must
+// begin with the first day of tomorrow's window. If the served board is behind, the unserved
+// one is served as soon as it begins with the first day of today's window.
 func (r RollingBoards) mustEvict(openDay string, windowDays int) bool {
-	return r.FirstDays[r.unservedIndex()] < r.targetFirstDay(openDay, windowDays)
+	return r.FirstDays[r.unservedIndex()] < addDays(openDay, 2-windowDays)
 }
 
 // isTooFarBehind reports whether the served board is behind by at least the window's
