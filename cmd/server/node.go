@@ -104,10 +104,9 @@ type metricRegistry interface {
 }
 
 func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, metrics metricRegistry) (*node, error) {
-	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: timer.New(timer.Config{}), clients: newClients()}
+	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: newWheel(metrics), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry)
-	n.registry.MustRegister(timerMetrics{n.wheel})
 	n.taskNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: &n.taskSignal, Registry: n.registry})
 	var err error
 	if n.tracing, err = newTracing(ctx, n); err != nil {

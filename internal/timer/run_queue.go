@@ -1,6 +1,9 @@
 package timer
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // runQueue holds the due slots in the order in which they became due, and wakes
 // the workers. It has no capacity limit: it is a linked list of the slots. Wheel.mu
@@ -36,14 +39,15 @@ func (r *runQueue) wakeWorker() {
 
 // work calls the functions of due timers, one after the other, until Close.
 func (w *Wheel) work() {
-	for fn := w.waitForCall(); fn != nil; fn = w.waitForCall() {
+	for fn, late := w.waitForCall(); fn != nil; fn, late = w.waitForCall() {
+		w.onCall(late)
 		fn()
 	}
 }
 
-// waitForCall waits for a due timer, removes it from its slot and counts its call.
-// It returns nil after Close.
-func (w *Wheel) waitForCall() (fn func()) {
+// waitForCall waits for a due timer, removes it from its slot and counts its call. It
+// also returns the delay of the call. The function is nil after Close.
+func (w *Wheel) waitForCall() (fn func(), late time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for !w.closed {
@@ -58,8 +62,9 @@ func (w *Wheel) waitForCall() (fn func()) {
 			w.queue.head = due.nextDue
 		default:
 			next := due.head
-			w.stats.recordCall(w.now() - next.deadline)
-			fn = next.fn
+			fn, late = next.fn, w.now()-next.deadline
+			w.stats.Fired++
+			w.stats.MaxLate = max(w.stats.MaxLate, late)
 			due.unlink(next)
 			if due.head == nil {
 				w.queue.head = due.nextDue
@@ -67,8 +72,8 @@ func (w *Wheel) waitForCall() (fn func()) {
 			if w.queue.head != nil {
 				w.queue.wakeWorker()
 			}
-			return fn
+			return fn, late
 		}
 	}
-	return nil
+	return nil, 0
 }

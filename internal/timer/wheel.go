@@ -11,6 +11,7 @@ import (
 type Wheel struct {
 	startTime   time.Time // deadlines are durations since this time, by the monotonic clock
 	workers     int       // number of workers
+	onCall      func(late time.Duration)
 	workerGroup sync.WaitGroup
 
 	mu     sync.Mutex
@@ -22,7 +23,8 @@ type Wheel struct {
 
 // Config configures a Wheel. The zero value means the defaults.
 type Config struct {
-	Workers int // maximum number of functions that run at the same time; 0 or less: defaultWorkers
+	Workers int                      // maximum number of functions that run at the same time; 0 or less: defaultWorkers
+	OnCall  func(late time.Duration) // is told the delay of each call before it; nil: nobody is. It must not block
 }
 
 const defaultWorkers = 32
@@ -33,7 +35,10 @@ func New(config Config) *Wheel {
 	if workers <= 0 {
 		workers = defaultWorkers
 	}
-	wheel := &Wheel{startTime: time.Now(), workers: workers, slots: map[int64]*slot{}}
+	wheel := &Wheel{startTime: time.Now(), workers: workers, onCall: config.OnCall, slots: map[int64]*slot{}}
+	if wheel.onCall == nil {
+		wheel.onCall = func(time.Duration) {}
+	}
 	wheel.queue.workAvailable.L = &wheel.mu
 	for range workers {
 		wheel.workerGroup.Go(wheel.work)
