@@ -27,9 +27,8 @@ type way interface {
 type load struct {
 	name      string
 	producers int
-	chunk     int     // events that a producer offers at once
-	window    int64   // highest number of events between offer and report
-	rate      float64 // events/s offered; 0: as many as possible
+	chunk     int   // events that a producer offers at once
+	window    int64 // highest number of events between offer and report
 	open      func(b *testing.B, rdb *redis.Client, f *flow) way
 }
 
@@ -70,11 +69,10 @@ func drive(b *testing.B, rdb *redis.Client, l load) figures {
 // produce offers events until ctx ends. It does not interrupt an offer that has started.
 func (l load) produce(ctx context.Context, w way, f *flow) error {
 	var group errgroup.Group
-	began, all := time.Now(), owners()
+	all := owners()
 	for p := range l.producers {
 		group.Go(func() error {
 			for i := p; ; i += l.producers {
-				time.Sleep(time.Until(began.Add(l.due(i))))
 				if !f.admit(ctx, l.chunk) {
 					return nil
 				}
@@ -86,14 +84,6 @@ func (l load) produce(ctx context.Context, w way, f *flow) error {
 		})
 	}
 	return group.Wait()
-}
-
-// due returns the time of a chunk's offer, since the start.
-func (l load) due(chunk int) time.Duration {
-	if l.rate == 0 {
-		return 0
-	}
-	return time.Duration(float64(chunk*l.chunk) / l.rate * float64(time.Second))
 }
 
 // start runs f until the caller calls stop. stop returns when f has ended.

@@ -18,7 +18,6 @@ type spent struct {
 	reported int64
 	process  time.Duration // processor time
 	redis    time.Duration
-	commands int64 // of Redis, including those in scripts
 }
 
 func spend(b *testing.B, rdb *redis.Client, f *flow) spent {
@@ -29,31 +28,23 @@ func spend(b *testing.B, rdb *redis.Client, f *flow) spent {
 		b.Fatal(err)
 	}
 	s.process = time.Duration(use.Utime.Nano() + use.Stime.Nano())
-	info := ask(b, rdb, "cpu") + ask(b, rdb, "stats")
+	info, err := rdb.Info(b.Context(), "cpu").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
 	var user, system float64
 	for line := range strings.Lines(info) {
 		_, _ = fmt.Sscanf(line, "used_cpu_user:%f", &user)
 		_, _ = fmt.Sscanf(line, "used_cpu_sys:%f", &system)
-		_, _ = fmt.Sscanf(line, "total_commands_processed:%d", &s.commands)
 	}
 	s.redis = time.Duration((user + system) * float64(time.Second))
 	return s
 }
 
-// ask reads a section of the Redis command INFO.
-func ask(b *testing.B, rdb *redis.Client, section string) string {
-	b.Helper()
-	info, err := rdb.Info(b.Context(), section).Result()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return info
-}
-
 func (s spent) since(o spent) spent {
 	return spent{
 		took: s.at.Sub(o.at), reported: s.reported - o.reported,
-		process: s.process - o.process, redis: s.redis - o.redis, commands: s.commands - o.commands,
+		process: s.process - o.process, redis: s.redis - o.redis,
 	}
 }
 

@@ -26,13 +26,10 @@ type ours struct {
 	games []string
 }
 
+// openOurs sets a rate per game that is never reached.
 func openOurs(b *testing.B, rdb *redis.Client, f *flow) way {
-	return newOurs(b, rdb, f, gameNames(*games))
-}
-
-// newOurs sets a rate per game that is never reached.
-func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
 	b.Helper()
+	games := gameNames(*games)
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: "redis://" + rdb.Options().Addr})
 	if err != nil {
 		b.Fatal(err)
@@ -79,44 +76,24 @@ var samples = sync.OnceValue(func() []eventq.Behaviour {
 	return all
 })
 
-func sample() *eventq.Behaviour {
-	all := samples()
-	return &all[rand.IntN(len(all))]
-}
-
 func (o *ours) offer(_ context.Context, games []int) error {
 	for _, game := range games {
-		o.Offer(o.games[game], *sample())
+		o.Offer(o.games[game], samples()[rand.IntN(len(samples()))])
 	}
 	return nil
 }
 
 func (o *ours) report(ctx context.Context) error { return o.Run(ctx) }
 
-// counts returns the queue's own counts.
-func (o *ours) counts(b *testing.B) eventq.Counts {
-	b.Helper()
-	counts, err := o.sum(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	return counts
-}
-
-// sum returns the counts of all games.
-func (o *ours) sum(ctx context.Context) (sum eventq.Counts, err error) {
-	statuses, err := o.queue.Status(ctx, o.games, time.Now().UnixMilli())
-	for _, status := range statuses {
-		sum.Add(status.Counts)
-	}
-	return sum, err
-}
-
 // lost returns the queue's count of dropped events, and checks that count.
 func (o *ours) lost(ctx context.Context) (lost int64, err error) {
-	counts, err := o.sum(ctx)
+	statuses, err := o.queue.Status(ctx, o.games, time.Now().UnixMilli())
 	if err != nil {
 		return 0, err
+	}
+	var counts eventq.Counts
+	for _, status := range statuses {
+		counts.Add(status.Counts)
 	}
 	for _, n := range counts.Dropped {
 		lost += n

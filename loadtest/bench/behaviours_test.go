@@ -18,24 +18,13 @@ import (
 // counts the events that reach their reporters in the measured seconds. The column
 // us/event is the processor time of this process and of Redis.
 //
-//   - Pairs: two scripts of a published article, Laststand and the floor in turn,
-//     -behaviour-pairs times. It prints medians, and the median ratio to the article's scripts.
-//   - Floor: the least work that Redis must do for the same bytes; see least.
+//   - Pairs: two scripts of a published article and Laststand in turn, -behaviour-pairs times.
+//     It prints medians, and the median ratio to the article's scripts.
 //   - Ours: Laststand alone, for a profile (-cpuprofile covers everything but Redis).
-//   - Once: Laststand, for events whose ids count once, as the server reports its
-//     own players.
-//   - Streams: one stream and one consumer group for all games, so without batches
-//     per game. One run sends one XADD at a time, another uses pipelines.
-//   - Posted: events as services post them, 100 and 1,000 of a game per call.
-//   - Latency: the time from offered to reported, at half of the rate that Ours has
-//     just reached.
-//   - Many: the cost of -behaviour-games games with few events each, while they wait and while
-//     they are reported.
 
 var (
 	pairs     = flag.Int("behaviour-pairs", 5, "of runs, the article's and ours in turn")
 	games     = flag.Int("games", 1000, "that events belong to")
-	many      = flag.Int("behaviour-games", 100_000, "games of the benchmark of idle ones")
 	seconds   = flag.Duration("seconds", 5*time.Second, "that are measured, after some of warming up")
 	window    = flag.Int64("window", 190_000, "events of ours that are on their way at the most, as many wait for -flush; below what a node collects, 200,000")
 	backlog   = flag.Int64("backlog", 30_000, "the same of the other ways, which report as soon as they can: what they offer, they have reported in the same run")

@@ -14,18 +14,11 @@ import "flag"
 // transactions of the same size, and the players to as many sorted sets.
 // The flag -cpuprofile covers the node and the benchmark.
 //
-// Roll ends the day of a rolling leaderboard, beside the ZUNIONSTORE that plain
-// sorted sets need. It reports the longest wait of a client that sends PING.
-// The metric over-5ms counts scripts that took longer than 5 ms of real time. As
-// many scripts of the same length do nothing (idle-over-5ms) or only read random
-// members (reading-over-5ms). Both show how often the machine itself was late.
+// Roll ends the day of a rolling leaderboard. It reports the longest wait of a client that
+// sends PING.
 //
-// Read asks a server over HTTP for ranks, pages and neighbours. Then it runs two
-// floors. The first (redis-) is a Redis command, or a script that finds no more
-// than needed, called by plain go-redis. The second (bare-) is a plain HTTP server
-// that answers with as many bytes. Read prints the processor time of each process.
-// The flag -server names another binary,
-// to compare two.
+// Read asks a server over HTTP for ranks, pages and neighbours. It prints the processor time of
+// each process. The flag -server names another binary, to compare two.
 //
 // Nakama answers the same requests on a leaderboard of the same size, if -nakama
 // names its binary. To build it, run the first command, copy the folder that it

@@ -24,7 +24,6 @@ import (
 
 // These are the flags with which a benchmark starts itself again.
 var (
-	floorRedis  = flag.String("floor-redis", "", "address of the Redis of the floor of reads")
 	timersKind  = flag.String("timers", "", "the kind of timers that a process measures which the benchmark starts")
 	timersCount = flag.Int("count", 0, "of a process's pending timers")
 	churned     = flag.Duration("churned", 0, "how long a process adds and stops besides")
@@ -36,8 +35,6 @@ func TestMain(m *testing.M) {
 	switch {
 	case flag.Arg(0) == bench.FloorProcess:
 		new(bench.Floor).Run(context.Background())
-	case *floorRedis != "":
-		err = serveReadFloor(*floorRedis)
 	case *timersKind != "":
 		var result outcome
 		if result, err = measure(); err == nil {

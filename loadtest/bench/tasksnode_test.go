@@ -42,25 +42,18 @@ func openNode(b *testing.B, c ledger.Config) *node {
 	return n
 }
 
-// task makes the next task, in a topic of its own or in one of -topics.
-func (n *node) task(own bool) taskqueue.NewTask {
+// task makes the next task, in one of -topics.
+func (n *node) task() taskqueue.NewTask {
 	i := n.enqueued.Add(1)
-	topic := i
-	if !own {
-		topic = i % int64(*topics)
-	}
-	return taskOf(fmt.Sprintf("%s/%07d", taskKind, topic), i)
-}
-
-func taskOf(topic string, i int64) taskqueue.NewTask {
+	topic := fmt.Sprintf("%s/%07d", taskKind, i%int64(*topics))
 	return taskqueue.NewTask{Game: "bench", Topic: topic, Key: fmt.Sprintf("key-%09d", i), Payload: payload}
 }
 
 // call enqueues tasks in one call.
-func (n *node) call(ctx context.Context, size int, own bool) error {
+func (n *node) call(ctx context.Context, size int) error {
 	tasks := make([]taskqueue.NewTask, size)
 	for i := range tasks {
-		tasks[i] = n.task(own)
+		tasks[i] = n.task()
 	}
 	_, err := n.Tasks.Enqueue(ctx, tasks)
 	return err
@@ -76,11 +69,11 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 }
 
 // start runs workers and a maintainer until the caller calls stop.
-func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
+func (n *node) start(b *testing.B) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
 		Store: n.Claims, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
-		Kinds: []taskqueue.KindConfig{{Kind: taskKind, Handle: handle, Concurrency: *workers}},
+		Kinds: []taskqueue.KindConfig{{Kind: taskKind, Handle: doNothing, Concurrency: *workers}},
 	})
 	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
@@ -101,7 +94,7 @@ func doNothing(context.Context, taskqueue.Task) error { return nil }
 func (n *node) workOff(b *testing.B) time.Duration {
 	b.Helper()
 	began, late := time.Now(), time.Now().Add(20*time.Minute)
-	stop := n.start(b, doNothing)
+	stop := n.start(b)
 	for n.completed.Load() < n.enqueued.Load() && time.Now().Before(late) {
 		time.Sleep(time.Millisecond)
 	}

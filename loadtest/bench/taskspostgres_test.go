@@ -75,15 +75,6 @@ func (p *postgres) drop(b *testing.B) {
 	}
 }
 
-// size returns the size of the newest database.
-func (p *postgres) size(b *testing.B) (bytes int64) {
-	b.Helper()
-	if err := p.conn.QueryRow(b.Context(), "SELECT pg_database_size($1)", fmt.Sprintf("bench%d", p.made)).Scan(&bytes); err != nil {
-		b.Fatal(err)
-	}
-	return bytes
-}
-
 // cpu returns the processor time that the server has used; 0 without a server.
 func (p *postgres) cpu(b *testing.B) time.Duration {
 	b.Helper()
