@@ -13,10 +13,9 @@ import (
 	"laststand/internal/wsconn"
 )
 
-// parkImmediately makes a node interrupt sessions all the time. Call it before a client
-// connects.
+// parkImmediately makes a node park sessions all the time. Call it before a client connects.
 func (n *node) parkImmediately() {
-	n.changeParker(func(c *wsconn.Config) { c.QuietAfter, c.CheckInterval = 0, time.Millisecond })
+	n.changeParker(func(c *wsconn.Config) { c.QuietAfter = time.Millisecond })
 }
 
 // changeParker gives a node another parker. Call it before a client connects.

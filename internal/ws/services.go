@@ -166,7 +166,7 @@ func (s *services) init(config Config) {
 	s.lookups.SetLimit(maxLookups)
 	s.rejecting = semaphore.NewWeighted(maxRejecting)
 	s.parker = wsconn.NewParker(wsconn.Config{
-		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter, CheckInterval: time.Second,
+		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter,
 		Parked: s.metrics.parked, Wakeups: s.metrics.wakeups,
 	})
 	s.places = overload.NewPlaces(overload.PlacesConfig{

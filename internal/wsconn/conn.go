@@ -17,8 +17,8 @@ import (
 // ParkSoon; all other methods are safe for concurrent use. The caller must call Close.
 //
 // A message that does not arrive in one piece must be complete within
-// Config.MessageTimeout. A message in one piece sets no timer. A write sets no timer
-// either, if the kernel accepts all bytes immediately.
+// Config.MessageTimeout. Messages in one piece set at most one timer each Config.QuietAfter. A
+// write sets no timer if the kernel accepts all bytes immediately.
 type Conn struct {
 	parker  *Parker
 	conn    net.Conn
@@ -27,14 +27,14 @@ type Conn struct {
 	parking uint64 // the number of its parking, 0 if it is not parked; Parker.mu guards it
 
 	// The reading goroutine owns these fields.
-	frames      frameReader
-	readFunc    func(fd uintptr) bool
-	readErr     error // the error of readFunc
-	hasDeadline bool  // the read deadline of a message under way is set
-	gotMessage  bool  // a text or binary message since the last wait
-	wasQuiet    bool  // the client was quiet before the last message, or was interrupted
-	parkSoon    bool  // see ParkSoon
-	stackGrown  bool  // handling messages has grown the stack of the goroutine
+	frames     frameReader
+	readFunc   func(fd uintptr) bool
+	readErr    error // the error of readFunc
+	deadline   readDeadline
+	gotMessage bool // a text or binary message since the last wait
+	wasQuiet   bool // the client is quiet, or was before the last message
+	parkSoon   bool // see ParkSoon
+	stackGrown bool // handling messages has grown the stack of the goroutine
 
 	writeMu      sync.Mutex
 	pendingBytes []byte // bytes that writeFunc must still write
@@ -43,10 +43,18 @@ type Conn struct {
 
 	lastReceived atomic.Int64 // when the last message arrived, see timer.SinceStart
 
-	mu          sync.Mutex
-	closing     bool // SendClose or Close was called: the read deadline must not change any more
-	interrupted bool // interrupt has ended the current read
+	mu      sync.Mutex
+	closing bool // SendClose or Close was called: the read deadline must not change any more
 }
+
+// readDeadline is what the read deadline of a connection limits.
+type readDeadline byte
+
+const (
+	noDeadline readDeadline = iota
+	ofMessage               // the message under way
+	ofQuiet                 // the wait for a message, after which the connection is quiet
+)
 
 // The errors of ReadMessage that need an answer, with ErrInvalidFrame and ErrTooLarge. After
 // any other error the connection has ended.
@@ -118,40 +126,18 @@ func (c *Conn) readBlocking() error {
 	return err
 }
 
-// setMessageDeadline sets when reading fails; the zero time removes the deadline.
-func (c *Conn) setMessageDeadline(deadline time.Time) {
+// setReadDeadline limits the next reads, unless the connection is closing.
+func (c *Conn) setReadDeadline(kind readDeadline, wait time.Duration) {
+	var at time.Time
+	if kind != noDeadline {
+		at = time.Now().Add(wait)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hasDeadline, c.interrupted = !deadline.IsZero(), false
-	if !c.closing {
-		_ = c.conn.SetReadDeadline(deadline) // an error here also ends reading
+	if c.deadline = noDeadline; !c.closing {
+		c.deadline = kind
+		_ = c.conn.SetReadDeadline(at) // an error here also ends reading
 	}
-}
-
-// interrupt ends a waiting read so that the connection parks, unless a message is
-// incomplete or the connection is closing.
-func (c *Conn) interrupt() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closing && !c.hasDeadline {
-		c.interrupted = true
-		_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // an error here also ends reading
-	}
-}
-
-// clearInterrupt returns true if interrupt may have caused this error. The caller then
-// reads again: if the error had another reason, it occurs again.
-func (c *Conn) clearInterrupt(err error) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.interrupted || !errors.Is(err, os.ErrDeadlineExceeded) {
-		return false
-	}
-	c.interrupted, c.wasQuiet = false, true
-	if !c.closing {
-		_ = c.conn.SetReadDeadline(time.Time{}) // an error here also ends reading
-	}
-	return true
 }
 
 // readError returns the error of ReadMessage for an error of the connection.

@@ -20,7 +20,7 @@ import (
 func newParker(t *testing.T, change func(*Config)) *Parker {
 	t.Helper()
 	config := Config{
-		MessageTimeout: time.Minute, WriteTimeout: time.Minute, CloseTimeout: 2 * time.Second, QuietAfter: time.Hour, CheckInterval: time.Second,
+		MessageTimeout: time.Minute, WriteTimeout: time.Minute, CloseTimeout: 2 * time.Second, QuietAfter: time.Hour,
 		Parked: prometheus.NewGauge(prometheus.GaugeOpts{Name: "parked"}), Wakeups: prometheus.NewCounter(prometheus.CounterOpts{Name: "wakeups"}),
 	}
 	if change != nil {
@@ -71,9 +71,10 @@ func (c *deadlineCounter) SetWriteDeadline(t time.Time) error {
 	return c.TCPConn.SetWriteDeadline(t)
 }
 
-// A connection without unread bytes has no buffer and sets no timer. In the middle of
-// a message it has both.
-func TestIdleConnectionHasNoBufferAndNoTimer(t *testing.T) {
+// A connection without unread bytes has no buffer. Messages that arrive in one piece set one
+// timer, for the time when the client is quiet. In the middle of a message it has a buffer and a
+// timer of its own.
+func TestWaitingConnectionHasNoBufferAndOneTimer(t *testing.T) {
 	t.Parallel()
 	socket, client := newTCPPair(t)
 	counter := &deadlineCounter{TCPConn: socket}
@@ -93,7 +94,8 @@ func TestIdleConnectionHasNoBufferAndNoTimer(t *testing.T) {
 		if message, err := conn.nextMessage(); message.Kind != 0 || err != nil {
 			t.Fatalf("another message %q, %v", message.Payload, err)
 		}
-		conn.prepareWait()
+		conn.frames.releaseIfEmpty()
+		conn.limitWait()
 	}
 	check := func(moment string, wantBuffer bool, wantDeadlines int32) {
 		t.Helper()
@@ -102,20 +104,22 @@ func TestIdleConnectionHasNoBufferAndNoTimer(t *testing.T) {
 		}
 	}
 	text := maskedFrame(0x81, `{"type":1}`)
-	receive(text, `{"type":1}`)
+	for range 5 {
+		receive(text, `{"type":1}`)
+	}
 	if err := conn.WriteBatch([][]byte{[]byte(`{"type":"pong"}`), PingFrame()}); err != nil {
 		t.Fatal(err)
 	}
-	check("after a message and a reply", false, 0)
+	check("after messages and a reply", false, 1)
 	hasBytes := true
 	if err := conn.rawConn.Read(func(fd uintptr) bool { hasBytes = conn.readAvailable(fd); return true }); hasBytes || err != nil {
 		t.Errorf("more bytes arrived, %v", err)
 	}
-	check("while it waits", false, 0)
+	check("while it waits", false, 1)
 	receive(text[:9], "")
-	check("within a message", true, 1)
+	check("within a message", true, 2)
 	receive(text[9:], `{"type":1}`)
-	check("at the message's end", false, 2)
+	check("at the message's end", false, 4)
 }
 
 // A write that the client does not accept immediately has a deadline while it lasts. A
@@ -256,15 +260,19 @@ func TestCloseFrameIsLast(t *testing.T) {
 	}
 }
 
-// A connection that is interrupted while the server closes it reads on until the client's
+// A connection whose client gets quiet while the server closes it reads on until the client's
 // close frame. If the server closed the connection with unread bytes, the system would reset
 // it, and the client could lose the close frame.
-func TestClosingConnectionReadsOnAfterAnInterrupt(t *testing.T) {
+func TestClosingConnectionReadsOnAfterItsClientWasQuiet(t *testing.T) {
 	t.Parallel()
 	socket, client := newTCPPair(t)
 	conn := newParker(t, nil).NewConn(socket, func() {})
 	defer conn.Close()
-	conn.interrupt()
+	conn.setReadDeadline(ofQuiet, -time.Hour)
+	if err := conn.waitAndRead(); !conn.endQuietWait(err) {
+		t.Errorf("%v instead of the deadline", err)
+	}
+	conn.setReadDeadline(ofQuiet, -time.Hour)
 	conn.writeMu.Lock() // the close frame must wait
 	go conn.SendClose(1012, "")
 	eventually(t, "the connection is closing", conn.isClosing)

@@ -62,18 +62,15 @@ func (e *epoll) requestEvent(conn syscall.RawConn, event uint64) error {
 	return cmp.Or(epollErr, connErr, ctlErr)
 }
 
-// wait returns the numbers of the events that have come, at the latest at the deadline. It
-// returns an error after close or a failure. The result is valid until the next call.
-func (e *epoll) wait(deadline time.Time) ([]uint64, error) {
-	if err := e.file.SetReadDeadline(deadline); err != nil {
-		return nil, err
-	}
+// wait waits for events and returns their numbers. It returns an error after close or a
+// failure. The result is valid until the next call.
+func (e *epoll) wait() ([]uint64, error) {
 	n, waitErr := 0, error(nil)
 	err := e.rawConn.Read(func(fd uintptr) bool {
 		n, waitErr = syscall.EpollWait(int(fd), e.ready[:], 0)
 		return n != 0
 	})
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(waitErr, syscall.EINTR) {
+	if errors.Is(waitErr, syscall.EINTR) {
 		return nil, nil
 	}
 	e.events = e.events[:0]

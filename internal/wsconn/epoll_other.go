@@ -5,7 +5,6 @@ package wsconn
 import (
 	"errors"
 	"syscall"
-	"time"
 )
 
 // epoll cannot be made: on this system no connection can be parked, and each keeps a goroutine.
@@ -14,6 +13,6 @@ type epoll struct{}
 func newEpoll() (*epoll, error) { return nil, errors.ErrUnsupported }
 
 func (*epoll) requestEvent(syscall.RawConn, uint64) error { return errors.ErrUnsupported }
-func (*epoll) wait(time.Time) ([]uint64, error)           { return nil, errors.ErrUnsupported }
+func (*epoll) wait() ([]uint64, error)                    { return nil, errors.ErrUnsupported }
 
 func (*epoll) close() {}

@@ -91,8 +91,8 @@ func (e *echo) parkingNumber() uint64 {
 	return e.parking
 }
 
-// parkImmediately makes a parker interrupt its connections all the time.
-func parkImmediately(config *Config) { config.QuietAfter, config.CheckInterval = 0, time.Millisecond }
+// parkImmediately makes a parker park its connections all the time.
+func parkImmediately(config *Config) { config.QuietAfter = time.Millisecond }
 
 func wakeups(p *Parker) float64 { return testutil.ToFloat64(p.Wakeups) }
 
@@ -161,29 +161,28 @@ func TestParkedConnectionsCanEnd(t *testing.T) {
 	}
 }
 
-// A connection with half a message is not parked. Interrupting it does not change the
+// A connection with half a message is not parked. That it was quiet before does not change the
 // message's time limit.
 func TestConnectionIsNotParkedMidMessage(t *testing.T) {
 	t.Parallel()
 	parker := newParker(t, func(c *Config) { parkImmediately(c); c.MessageTimeout = 100 * time.Millisecond })
-	socket, client := newTCPPair(t)
-	conn := parker.NewConn(socket, func() { t.Error("the connection was suspended") })
-	defer conn.Close()
-	if _, err := client.Write(maskedFrame(0x81, "text")[:3]); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for range 20 {
-			conn.interrupt()
+	for range 20 {
+		socket, client := newTCPPair(t)
+		conn := parker.NewConn(socket, func() { t.Error("the connection was suspended") })
+		conn.limitWait()
+		if _, err := client.Write(maskedFrame(0x81, "text")[:3]); err != nil {
+			t.Fatal(err)
 		}
-	}()
-	if err := conn.waitAndRead(); err != nil && !conn.clearInterrupt(err) {
-		t.Fatal(err)
-	}
-	if conn.frames.isMidMessage() {
+		for !conn.frames.isMidMessage() {
+			if err := conn.waitAndRead(); err != nil && !conn.endQuietWait(err) {
+				t.Fatal(err)
+			}
+			conn.limitWait()
+		}
 		if _, err := conn.ReadMessage(); !errors.Is(err, ErrMessageTimeout) {
 			t.Errorf("%v", err)
 		}
+		conn.Close()
 	}
 }
 
@@ -213,20 +212,6 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 	}
 }
 
-// If an older request for an event was late, it may have replaced the newer one. The
-// connection is then unparked rather than lost.
-func TestLateEventRequestUnparksConnection(t *testing.T) {
-	t.Parallel()
-	parker := newParker(t, parkImmediately)
-	e := newEcho(t, parker)
-	e.awaitParked()
-	before := wakeups(parker)
-	if !parker.confirmParked(e.Conn, e.parkingNumber()-1, nil) {
-		t.Error("the goroutine of the earlier parking continues")
-	}
-	eventually(t, "it was unparked and parked again", func() bool { return wakeups(parker) > before && e.isParkedNow() })
-}
-
 // If the epoll instance fails, all connections run again, no connection is parked, and all
 // are served as usual.
 func TestConnectionsWorkWithoutEpoll(t *testing.T) {
@@ -246,27 +231,31 @@ func TestConnectionsWorkWithoutEpoll(t *testing.T) {
 			e.send(maskedFrame(0x8a, "")) // after a pong a quiet connection parks
 		}
 	}
-	if quiet := parker.quietConns(); len(quiet) > 0 || testutil.ToFloat64(parker.Parked) != 0 {
-		t.Errorf("%d would be interrupted without effect", len(quiet))
+	if parker.pauseLeft() < 1000*time.Hour || testutil.ToFloat64(parker.Parked) != 0 {
+		t.Error("connections try to park without effect")
 	}
 }
 
-// If the system has no room for more sockets, running connections are not interrupted
-// again and again. Connections that are parked stay so.
+// If the system has no room for more sockets, connections do not try to park again and again.
+// Connections that are parked stay so.
 func TestParkingPausesWithoutResources(t *testing.T) {
 	t.Parallel()
 	parker := newParker(t, parkImmediately)
 	e, other := newEcho(t, parker), newEcho(t, parker)
 	e.awaitParked()
 	other.awaitParked()
-	if parker.confirmParked(e.Conn, e.parkingNumber(), syscall.ENOSPC) {
-		t.Error("the connection is parked although nothing polls its socket")
+	parker.mu.Lock()
+	parker.pauseAfter(syscall.ENOSPC)
+	parker.mu.Unlock()
+	before := wakeups(parker)
+	for range 3 {
+		e.call("{}")
+		e.send(maskedFrame(0x8a, "")) // after a pong a quiet connection parks
 	}
-	if quiet := parker.quietConns(); len(quiet) > 0 || e.isParkedNow() || !other.isParkedNow() {
-		t.Errorf("%d would be interrupted without effect", len(quiet))
-	}
-	go e.run()
 	e.call("{}")
+	if n := wakeups(parker) - before; n != 1 || e.isParkedNow() || !other.isParkedNow() || parker.pauseLeft() < parkingPause/2 {
+		t.Errorf("%v wakeups", n)
+	}
 }
 
 // A client that sends pongs does not unpark its connection each time. The connection stays
@@ -305,7 +294,6 @@ func TestTLSConnectionIsNotParked(t *testing.T) {
 	for range 3 {
 		e.call("{}")
 		e.send(maskedFrame(0x8a, ""))
-		parker.interruptQuiet()
 	}
 	if e.isParkedNow() || testutil.ToFloat64(parker.Parked) != 0 {
 		t.Error("it was parked")
@@ -343,9 +331,12 @@ func TestConcurrentParkingAndClosingLosesNoMessage(t *testing.T) {
 	}
 }
 
-// callInChunks sends one to three messages with pongs between them, in pieces, while the
-// connection is interrupted.
+// callInChunks sends one to three messages with pongs between them, in pieces, sometimes to a
+// parked connection.
 func (e *echo) callInChunks(rng *rand.Rand) {
+	if rng.IntN(4) == 0 {
+		e.awaitParked()
+	}
 	var unsent []byte
 	texts := make([]string, 1+rng.IntN(3))
 	for i := range texts {
@@ -359,9 +350,6 @@ func (e *echo) callInChunks(rng *rand.Rand) {
 		n := 1 + rng.IntN(len(unsent))
 		e.send(unsent[:n])
 		unsent = unsent[n:]
-		if rng.IntN(2) == 0 {
-			e.interrupt()
-		}
 	}
 	for _, text := range texts {
 		e.expect(text)

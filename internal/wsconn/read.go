@@ -3,6 +3,7 @@ package wsconn
 import (
 	"errors"
 	"io"
+	"os"
 	"time"
 
 	"laststand/internal/timer"
@@ -17,11 +18,12 @@ func (c *Conn) ReadMessage() (Message, error) {
 		if err != nil || message.Kind != 0 {
 			return message, err
 		}
-		c.prepareWait()
+		c.frames.releaseIfEmpty()
 		if c.suspend() {
 			return Message{}, ErrSuspended
 		}
-		if err := c.waitAndRead(); err != nil && !c.clearInterrupt(err) {
+		c.limitWait()
+		if err := c.waitAndRead(); err != nil && !c.endQuietWait(err) {
 			return Message{}, c.readError(err)
 		}
 	}
@@ -36,8 +38,8 @@ func (c *Conn) nextMessage() (Message, error) {
 	if err != nil || message.Kind == 0 {
 		return message, err
 	}
-	if c.hasDeadline && !c.frames.isFragmented() {
-		c.setMessageDeadline(time.Time{}) // the next message has its full time
+	if c.deadline == ofMessage && !c.frames.isFragmented() {
+		c.setReadDeadline(noDeadline, 0) // the next message has its full time
 	}
 	if message.Kind == closeFrame {
 		code, err := parseCloseCode(message.Payload)
@@ -68,8 +70,11 @@ func (c *Conn) suspend() bool {
 	}
 	stackGrown := c.stackGrown
 	c.stackGrown = false
-	if (wasQuiet || parkSoon) && c.parker.park(c) {
-		return true
+	if (wasQuiet || parkSoon) && c.rawConn != nil && !c.frames.isMidMessage() {
+		c.setReadDeadline(noDeadline, 0) // a parked connection has no timer
+		if c.parker.park(c) {
+			return true
+		}
 	}
 	if stackGrown {
 		go c.resume()
@@ -77,13 +82,30 @@ func (c *Conn) suspend() bool {
 	return stackGrown
 }
 
-// prepareWait releases an empty buffer. If a message has started but is incomplete, it sets
-// the message's deadline.
-func (c *Conn) prepareWait() {
-	c.frames.releaseIfEmpty()
-	if c.frames.isMidMessage() && !c.hasDeadline {
-		c.setMessageDeadline(time.Now().Add(c.parker.MessageTimeout))
+// limitWait sets the deadline of the next read. A message that has started must end in time.
+// Between messages the deadline is the time at which the client is quiet, if no message has
+// come by then. Without rawConn a connection never parks, so it need not know.
+func (c *Conn) limitWait() {
+	switch {
+	case c.frames.isMidMessage() && c.deadline != ofMessage:
+		c.setReadDeadline(ofMessage, c.parker.MessageTimeout)
+	case !c.frames.isMidMessage() && c.deadline == noDeadline && c.rawConn != nil:
+		wait := c.parker.QuietAfter - c.SilentFor()
+		if wait <= 0 { // bytes are about to be read
+			wait = c.parker.QuietAfter
+		}
+		c.setReadDeadline(ofQuiet, max(wait, c.parker.pauseLeft()))
 	}
+}
+
+// endQuietWait returns true if the deadline of a quiet client may have caused this error of a
+// read. The caller then reads again: if the error had another reason, it occurs again.
+func (c *Conn) endQuietWait(err error) bool {
+	if c.deadline != ofQuiet || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	c.deadline, c.wasQuiet = noDeadline, c.SilentFor() >= c.parker.QuietAfter
+	return true
 }
 
 // Discard reads and drops everything until the client's close frame or the end of the

@@ -56,7 +56,7 @@ func (c *Conn) Close() {
 	c.closing = true
 	c.mu.Unlock()
 	_ = c.conn.Close() // an error means that it was closed before
-	c.parker.remove(c)
+	c.parker.unpark(c)
 }
 
 // SendClose writes a close frame after the batch that is being written. Later batches are
@@ -69,7 +69,7 @@ func (c *Conn) SendClose(code int, reason string) {
 	c.closing = true
 	if isFirst { // both fail if the connection has ended
 		_ = c.conn.SetWriteDeadline(time.Now().Add(c.parker.CloseTimeout))
-		_ = c.conn.SetReadDeadline(time.Time{}) // that of an interrupt would end reading before the close frame
+		_ = c.conn.SetReadDeadline(time.Time{}) // that of a quiet client would end reading before the close frame
 	}
 	c.mu.Unlock()
 	if !isFirst {
