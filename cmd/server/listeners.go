@@ -18,18 +18,14 @@ import (
 	"laststand/internal/metric"
 	"laststand/internal/overload"
 	"laststand/internal/redisstore"
-	"laststand/internal/redisx"
 	"laststand/internal/ws"
 )
 
-// newLimits returns the limits of the node. A node with an embedded Redis is the only node, so
-// they need no shared store.
+// newLimits returns the limits of the node.
 func (n *node) newLimits() *limits {
-	c := overload.LimiterConfig{IsDryRun: n.config.Limits.DryRun.Includes, Registry: n.registry}
-	if n.redis.Kind != redisx.KindEmbedded {
-		c.Store = redisstore.NewLimits(n.redis.Pipelined, n.now)
-	}
-	return &limits{overload.NewLimiter(c), &n.config}
+	return &limits{overload.NewLimiter(overload.LimiterConfig{
+		Store: redisstore.NewLimits(n.redis.Pipelined, n.now), IsDryRun: n.config.Limits.DryRun.Includes, Registry: n.registry,
+	}), &n.config}
 }
 
 // maxConnections returns the maximum number of connections of all kinds to --listen, for a

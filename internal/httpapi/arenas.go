@@ -32,7 +32,7 @@ func (h arenaRoutes) postArena(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Limits.ArenaCodes.AddSecret(r.Context(), h.newCodeAttempt(r, created.Code)) // players often share the address of their host
+	_ = h.Limits.ArenaCodes.AddSecret(r.Context(), h.newCodeAttempt(r, created.Code)) // players often share the address of their host
 	created.JoinURL = pageURL.JoinPath("g", r.game, "join", created.Code).String()
 	return httpserver.Response{Status: http.StatusCreated, Body: created}, nil
 }

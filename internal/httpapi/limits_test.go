@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +22,31 @@ func twoPerHour(subject string) *overload.Rule { return perHour(subject, 2) }
 // perHour is a rule that allows maxUses uses per hour; 0 means any number.
 func perHour(subject string, maxUses int) *overload.Rule {
 	return overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: subject, Subject: subject, Limit: maxUses, Per: time.Hour})
+}
+
+// twoCodesPerHour allows two wrong arena codes per hour.
+func twoCodesPerHour() *overload.FailureLimiter {
+	limiter := overload.NewLimiter(overload.LimiterConfig{Store: new(codeStore)})
+	return overload.NewFailureLimiter(overload.FailureLimiter{
+		PerAddress: limiter.NewRule(overload.RuleConfig{Name: "codes", Subject: "codes", Limit: 2, Per: time.Hour, ClusterWide: true}),
+	})
+}
+
+// codeStore is a store of known codes. It is out of reach for tokens, so that the server counts alone.
+type codeStore struct{ known sync.Map }
+
+func (*codeStore) Take(context.Context, overload.SharedDemand) (time.Duration, error) {
+	return 0, errors.New("out of reach")
+}
+
+func (s *codeStore) AddSecret(_ context.Context, _, key, code string) error {
+	s.known.Store([2]string{key, code}, true)
+	return nil
+}
+
+func (s *codeStore) HasSecret(_ context.Context, _, key, code string) (bool, error) {
+	_, isKnown := s.known.Load([2]string{key, code})
+	return isKnown, nil
 }
 
 // limitedServer is a handler with limits, and the test that uses it.
@@ -151,7 +179,7 @@ func TestLimitsAreIndependent(t *testing.T) {
 // server gave to it. Guests with other codes count as guests of the address.
 func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{ArenaCodes: overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: twoPerHour("codes")}), NewGuests: twoPerHour("guests")})
+	server := newLimitedServer(t, Limits{ArenaCodes: twoCodesPerHour(), NewGuests: twoPerHour("guests")})
 	right, wrong := getCall(demoPath+"/arenas/402951"), getCall(demoPath+"/arenas/999999")
 	for range 5 {
 		server.wantStatus(getCall(demoPath+"/arenas/40295"), 404) // a malformed code is not counted
@@ -172,7 +200,7 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 		server.wantStatus(newGuest("402951"), 201)
 	}
 
-	server = newLimitedServer(t, Limits{ArenaCodes: overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: twoPerHour("codes")})})
+	server = newLimitedServer(t, Limits{ArenaCodes: twoCodesPerHour()})
 	server.wantStatus(right, 200)
 	server.wantStatus(wrong, 404)
 	server.wantStatus(wrong, 404)
@@ -308,7 +336,7 @@ func TestGuestCallsAreLimitedBeforeTheBodyIsRead(t *testing.T) {
 // A store that is out of reach does not count as a wrong code.
 func TestAStoreErrorIsNoWrongCode(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{ArenaCodes: overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: twoPerHour("codes")})})
+	server := newLimitedServer(t, Limits{ArenaCodes: twoCodesPerHour()})
 	server.backend.fail = errStore
 	for range 3 {
 		server.wantStatus(newGuest("402951"), 503)

@@ -11,7 +11,7 @@ import (
 
 // LimiterConfig configures a limiter.
 type LimiterConfig struct {
-	Store    Store                  // nil: each node counts alone, also for cluster-wide rules
+	Store    Store                  // nil: each node counts alone, also for cluster-wide rules, and no secret is known
 	IsDryRun func(rule string) bool // whether a rule counts refusals without making them; nil: no rule does
 	MaxKeys  int                    // maximum per rule at this node; 0: 65,536
 	Registry prometheus.Registerer  // nil: no metrics

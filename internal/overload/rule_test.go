@@ -247,7 +247,9 @@ func (s *fakeStore) setError(err error) {
 func (s *fakeStore) AddSecret(_ context.Context, _, _, secret string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.secrets = append(s.secrets, secret)
+	if s.err == nil {
+		s.secrets = append(s.secrets, secret)
+	}
 	return s.err
 }
 
