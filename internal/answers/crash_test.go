@@ -93,10 +93,7 @@ func TestAnswersArriveOnceWhereverANodeIsKilled(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: testenv.Redis(t).Addr})
 	t.Cleanup(func() { _ = client.Close() })
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testenv.Need(ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)}))(t)
 		defer l.Close()
 		for _, id := range []string{"p_ada", "p_bob"} {
 			if _, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: testGame, ID: id, Nickname: id, Skeleton: id, JoinedAt: 1}); err != nil {
@@ -118,9 +115,7 @@ func TestAnswersArriveOnceWhereverANodeIsKilled(t *testing.T) {
 					kills++
 				}
 				now += 1_000_000
-				if err := (&node{Store: store, Ledger: l.Answers}).saveOnce(t.Context(), now); err != nil {
-					t.Fatal(err)
-				}
+				testenv.NoError(t, (&node{Store: store, Ledger: l.Answers}).saveOnce(t.Context(), now))
 				checkStored(t, l, id, want)
 			}
 		}
@@ -155,9 +150,7 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 		plan.Questions = append(plan.Questions, quiz.DrawnQuestion{Question: &quiz.Question{ID: fmt.Sprint("q", q), Kind: quiz.Single, Text: fmt.Sprintf("Which %d?", q), Choices: []string{"B", "A"}, RightIndexes: []int{0}}})
 	}
 	state := match.State{Phase: match.PhaseCountdown, Question: -1, LastDecided: -1, Players: 2, Alive: 2}
-	if _, err := store.Create(t.Context(), match.NewMatch{Plan: plan, State: state}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(store.Create(t.Context(), match.NewMatch{Plan: plan, State: state}))(t)
 	step := func(phase match.Phase, question int, result *match.Result) {
 		next := state
 		next.Phase, next.Question, next.OpensAt, next.ClosesAt, next.Alive = phase, question, int64(100_000*(question+1)), int64(100_000*(question+1)+10_000), 2
@@ -190,11 +183,7 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 		}
 	}
 	step(match.PhaseOver, 1, &result)
-	if _, err := l.Results.Commit(t.Context(), []match.Result{result}); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.MarkSettled(t.Context(), []match.Result{result}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(l.Results.Commit(t.Context(), []match.Result{result}))(t)
+	testenv.NoError(t, store.MarkSettled(t.Context(), []match.Result{result}))
 	return want
 }

@@ -12,6 +12,7 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 )
 
 // Answers that were retracted, or whose question was not revealed, do not count. Those of
@@ -45,10 +46,7 @@ func TestAVoidQuestionHasNoNumbers(t *testing.T) {
 	t.Parallel()
 	for mode, isVoid := range map[match.Mode]bool{match.Survival: true, match.Buzzer: false, match.Race: false} {
 		source := fakeSource{{answerTo(0, `{"choice":1}`, true, 1000), answerTo(4, `{"choice":1}`, false, 1000)}}
-		questions, err := NewSummaries().Questions(t.Context(), source, fakeMatch(mode, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		questions := testenv.Need(NewSummaries().Questions(t.Context(), source, fakeMatch(mode, 1)))(t)
 		q := questions[4]
 		if q.Void != isVoid || (q.Answered == 0) != isVoid || (q.MeanMS == 0) != isVoid || reflect.DeepEqual(q.Counts, []int64{0, 0}) != isVoid || questions[0].Void {
 			t.Errorf("%s: %+v", mode, q)

@@ -14,6 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"laststand/internal/match"
+	"laststand/internal/testenv"
 )
 
 // writers are the forms of a file.
@@ -36,9 +37,7 @@ func TestFilesHaveARowForEachPlayerAndQuestion(t *testing.T) {
 	}
 	for form, write := range writers {
 		var file bytes.Buffer
-		if err := write(t.Context(), &file, smallSource(), fakeMatch(match.Race, 3)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, write(t.Context(), &file, smallSource(), fakeMatch(match.Race, 3)))
 		rows := readRows(t, form, &file)
 		if len(rows) != 1+3*5 {
 			t.Errorf("%s has %d rows", form, len(rows))
@@ -61,21 +60,12 @@ func TestFilesHaveARowForEachPlayerAndQuestion(t *testing.T) {
 func readRows(t *testing.T, form string, file io.Reader) [][]string {
 	t.Helper()
 	if form == "csv" {
-		rows, err := csv.NewReader(file).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := testenv.Need(csv.NewReader(file).ReadAll())(t)
 		return rows
 	}
-	workbook, err := excelize.OpenReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	workbook := testenv.Need(excelize.OpenReader(file))(t)
 	defer workbook.Close()
-	rows, err := workbook.GetRows(sheet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testenv.Need(workbook.GetRows(sheet))(t)
 	for i, row := range rows {
 		for c, cell := range row {
 			if strings.EqualFold(cell, "true") || strings.EqualFold(cell, "false") {
@@ -180,9 +170,7 @@ func memoryOfFile(t testing.TB, form string, m Match) (size int, memory uint64) 
 	t.Helper()
 	before, highest := liveHeap(), uint64(0)
 	file := &measuredWriter{measure: func() { highest = max(highest, liveHeap()) }}
-	if err := writers[form](t.Context(), file, largeSource{measure: file.measure}, m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, writers[form](t.Context(), file, largeSource{measure: file.measure}, m))
 	return file.written, highest - min(before, highest)
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 func TestListReturnsTheStatusOfEndpoints(t *testing.T) {
@@ -31,9 +33,7 @@ func TestListReturnsTheStatusOfEndpoints(t *testing.T) {
 func TestPingReturnsTheReply(t *testing.T) {
 	t.Parallel()
 	withFakeTime(t, func(t *testing.T, env *fixture) {
-		if _, err := env.dispatcher.Disable(t.Context(), game, "a", ""); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Need(env.dispatcher.Disable(t.Context(), game, "a", ""))(t)
 		env.respond = func(context.Context, Endpoint, Message) Reply {
 			time.Sleep(123 * time.Millisecond)
 			return Reply{Status: 500, Err: errReply}

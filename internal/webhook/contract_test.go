@@ -11,6 +11,7 @@ import (
 
 	"laststand/docs"
 	"laststand/internal/match"
+	"laststand/internal/testenv"
 )
 
 // contract is openapi.yaml. In the tests, objects allow no undeclared properties, so that the
@@ -23,24 +24,14 @@ type contract struct {
 func readContract(t *testing.T) contract {
 	t.Helper()
 	var parsed any
-	if err := yaml.Unmarshal(docs.OpenAPI, &parsed); err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := json.Marshal(parsed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, yaml.Unmarshal(docs.OpenAPI, &parsed))
+	encoded := testenv.Need(json.Marshal(parsed))(t)
+	root := testenv.Need(jsonschema.UnmarshalJSON(bytes.NewReader(encoded)))(t)
 	closeObjects(root)
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
-	if err := compiler.AddResource("openapi.json", root); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, compiler.AddResource("openapi.json", root))
 	return contract{root, compiler}
 }
 
@@ -63,10 +54,7 @@ func closeObjects(node any) {
 // check validates the body of an event against its schema in the section webhooks.
 func (c contract) check(t *testing.T, eventType string, body any) {
 	t.Helper()
-	schema, err := c.compiler.Compile("openapi.json#/webhooks/" + eventType + "/post/requestBody/content/application~1json/schema")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testenv.Need(c.compiler.Compile("openapi.json#/webhooks/" + eventType + "/post/requestBody/content/application~1json/schema"))(t)
 	if err := schema.Validate(body); err != nil {
 		t.Errorf("%s: %v\n%v", eventType, err, body)
 	}
@@ -95,32 +83,21 @@ func TestContractDescribesEveryEvent(t *testing.T) {
 		arena, draw := arenaResult(), duelResult()
 		draw.Match, draw.Winner = "m_3", ""
 		for _, result := range []*match.Result{duelResult(), arena, draw} {
-			if _, err := w.Enqueue(t.Context(), w.registry.TasksForResult(result, eventTime)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Need(w.Enqueue(t.Context(), w.registry.TasksForResult(result, eventTime)))(t)
 		}
 		corrected := arena.Summary()
 		corrected.AddVoid(0)
 		for range 2 { // a retried transaction reports the same event
-			if _, err := w.Enqueue(t.Context(), w.registry.TasksForCorrection(corrected, 0, eventTime)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Need(w.Enqueue(t.Context(), w.registry.TasksForCorrection(corrected, 0, eventTime)))(t)
 		}
 		w.enqueueSealTask(t)
-		if _, err := w.dispatcher.Ping(t.Context(), game, "a"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Need(w.dispatcher.Ping(t.Context(), game, "a"))(t)
 		time.Sleep(5 * time.Second)
 		sent := map[string]int{}
 		for _, post := range w.posts() {
 			var body struct{ Type string }
-			if err := json.Unmarshal(post.Body, &body); err != nil {
-				t.Fatal(err)
-			}
-			decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(post.Body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.NoError(t, json.Unmarshal(post.Body, &body))
+			decoded := testenv.Need(jsonschema.UnmarshalJSON(bytes.NewReader(post.Body)))(t)
 			c.check(t, body.Type, decoded)
 			sent[body.Type]++
 		}

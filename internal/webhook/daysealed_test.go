@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z","data":{"game":"com.example.quiz","date":"2026-11-17","boards":[` +
@@ -17,9 +18,7 @@ const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z",
 // enqueueSealTask enqueues the task of a sealed day.
 func (f *fixture) enqueueSealTask(t *testing.T) {
 	t.Helper()
-	if _, err := f.Enqueue(t.Context(), f.registry.TasksForEndedDay(game, "2026-11-17", eventTime)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(f.Enqueue(t.Context(), f.registry.TasksForEndedDay(game, "2026-11-17", eventTime)))(t)
 }
 
 func TestASealedDayEnqueuesDeliveries(t *testing.T) {
@@ -63,13 +62,8 @@ func TestSealingWaitsForTheTopLists(t *testing.T) {
 func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}
 	runWithWorkers(t, endpoints, func(t *testing.T, w *fixture) {
-		otherRegistry, err := NewRegistry(oneEndpoint(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Enqueue(t.Context(), otherRegistry.TasksForEndedDay(game, "2026-11-17", eventTime)); err != nil {
-			t.Fatal(err)
-		}
+		otherRegistry := testenv.Need(NewRegistry(oneEndpoint(), nil))(t)
+		testenv.Need(w.Enqueue(t.Context(), otherRegistry.TasksForEndedDay(game, "2026-11-17", eventTime)))(t)
 		time.Sleep(configRollout / 2)
 		if f := w.lastFailure(t, "2026-11-17"); !f.Postponed || w.countTasks(taskqueue.StateDone) > 0 {
 			t.Errorf("before configRollout has passed: %+v, %+v", f, w.task(0))
@@ -105,9 +99,7 @@ func TestASealedDayWithoutSubscribersEnqueuesNothing(t *testing.T) {
 		}
 	})
 	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
-		if _, err := env.Enqueue(t.Context(), []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Need(env.Enqueue(t.Context(), []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}))(t)
 		time.Sleep(2 * time.Second)
 		if f := env.lastFailure(t, "2026-11-17"); !f.Final {
 			t.Errorf("the task failed with %+v", f)

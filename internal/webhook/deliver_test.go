@@ -101,9 +101,7 @@ func TestAnEndpointThatStartsToFailIsLoggedOnce(t *testing.T) {
 		} {
 			time.Sleep(time.Second)
 			w.setReplies(step.reply)
-			if _, err := w.dispatcher.Ping(t.Context(), game, "a"); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Need(w.dispatcher.Ping(t.Context(), game, "a"))(t)
 			if warnings.count != step.warnings {
 				t.Errorf("after attempt %d there are %d warnings, want %d", i, warnings.count, step.warnings)
 			}

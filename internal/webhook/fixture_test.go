@@ -179,12 +179,8 @@ func (f *fixture) EnableEndpoint(_ context.Context, game, name string) error {
 // read the change yet.
 func (f *fixture) enableElsewhere(t *testing.T, endpoint string) {
 	t.Helper()
-	if _, err := f.dispatcher.Disable(t.Context(), game, endpoint, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.EnableEndpoint(t.Context(), game, endpoint); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(f.dispatcher.Disable(t.Context(), game, endpoint, ""))(t)
+	testenv.NoError(t, f.EnableEndpoint(t.Context(), game, endpoint))
 }
 
 func (f *fixture) CountTasks(_ context.Context, topic string, upTo int) (waiting, dead int64, err error) {

@@ -28,9 +28,7 @@ const game = "demo"
 // Two nodes deliver the enqueued events, signed and each once. An endpoint that is
 // gone is disabled at both.
 func TestTwoNodesDeliverEachEventOnce(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		receiver := newReceivingServer(t)
 		var nodes []*node
 		for range 2 {
@@ -134,15 +132,9 @@ type node struct {
 
 func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 	t.Helper()
-	registry, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone", URL: s.url + "/gone"}, {Game: game, Name: "good", URL: s.url + "/good"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := testenv.Need(webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone", URL: s.url + "/gone"}, {Game: game, Name: "good", URL: s.url + "/good"}}, nil))(t)
 	n := &node{notifier: &taskqueue.Notifier{}, registry: registry}
-	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, NotifyTopic: n.notifier.Notify, Events: registry, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n.ledger = testenv.Need(ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, NotifyTopic: n.notifier.Notify, Events: registry, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { _ = n.ledger.Close() })
 	client := httpserver.NewClient(httpserver.ClientOptions{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)

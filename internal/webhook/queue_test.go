@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // queue is a durable queue in memory that records failed attempts. It notifies
@@ -99,9 +100,7 @@ func (q *queue) enqueueDeliveries(t *testing.T, endpoint string, keys ...string)
 	for _, key := range keys {
 		tasks = append(tasks, newEndpointState(Endpoint{Game: game, Name: endpoint}).newDelivery(Message{key, []byte(`"` + key + `"`)}))
 	}
-	if _, err := q.Enqueue(t.Context(), tasks); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(q.Enqueue(t.Context(), tasks))(t)
 }
 
 // task returns the i-th task after all goroutines of the test have blocked.

@@ -10,6 +10,7 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
 )
 
 // eventTime is when the events happened, in epoch ms.
@@ -78,9 +79,7 @@ func TestAnArenaIsSentToSubscribers(t *testing.T) {
 			Type string
 			Data matchData
 		}
-		if err := json.Unmarshal(task.Payload, &body); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(task.Payload, &body))
 		got = append(got, strings.TrimPrefix(task.Topic, "webhook/com.example.quiz/")+" "+body.Type)
 		if body.Data.ArenaID != "a_1" || len(body.Data.Teams) != 1 || body.Data.Teams[0].ID != "red" {
 			t.Errorf("data %+v", body.Data)
@@ -122,9 +121,7 @@ func TestTheLargestMatchFitsIntoATask(t *testing.T) {
 			t.Errorf("names of %d bytes: %v", length, err)
 		}
 		var body struct{ Data matchData }
-		if err := json.Unmarshal(tasks[0].Payload, &body); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, json.Unmarshal(tasks[0].Payload, &body))
 		if n := len(body.Data.Standings); n != listed || body.Data.Players != 5000 {
 			t.Errorf("names of %d bytes: %d of %d are listed", length, n, body.Data.Players)
 		}

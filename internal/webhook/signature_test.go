@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -28,10 +30,7 @@ func TestSignEqualsTheTestVector(t *testing.T) {
 func TestSignUsesAllKeys(t *testing.T) {
 	t.Parallel()
 	signaturesBy := func(keys ...string) string {
-		headers, err := Sign(testKeys(t, keys...), "a", time.Unix(1, 0), []byte("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		headers := testenv.Need(Sign(testKeys(t, keys...), "a", time.Unix(1, 0), []byte("{}")))(t)
 		return headers[HeaderSignature]
 	}
 	other := "whsec_" + strings.Repeat("QUJD", 8)
@@ -58,10 +57,7 @@ func TestSignRefusesInvalidIDsAndKeys(t *testing.T) {
 
 func testKeys(t testing.TB, text ...string) []Key {
 	t.Helper()
-	keys, err := ParseKeys(strings.Join(text, "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := testenv.Need(ParseKeys(strings.Join(text, "\n")))(t)
 	return keys
 }
 
