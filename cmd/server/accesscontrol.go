@@ -15,13 +15,11 @@ import (
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/redisstore"
-	"laststand/internal/redisx"
 )
 
-// accessControl changes bans, revocations, keys and accounts. It stores a change in the ledger,
-// applies it at this node, and sends a message to the inboxes of the other nodes. A node that
-// misses the message reads the change from the ledger within a second. accessControl implements
-// ops.Revocations, ops.Players, ops.Keys and httpapi.Accounts.
+// accessControl changes bans, revocations, keys and accounts. It stores a change in the ledger, and
+// applies it at this node. Other nodes read the change from the ledger within a second. accessControl
+// implements ops.Revocations, ops.Players, ops.Keys and httpapi.Accounts.
 type accessControl struct {
 	*ledger.Revocations
 	*identity.Registry
@@ -31,8 +29,6 @@ type accessControl struct {
 	lobby         *lobby.Lobby
 	arenas        *arena.Service
 	forgetInRedis func(ctx context.Context, game, player string) error // deletes what Redis stores about a player for days
-	inbox         *redisx.Inbox
-	aliveNodes    func() []string // ids of the nodes that are alive
 	log           *slog.Logger
 }
 
@@ -40,7 +36,7 @@ func (n *node) accessControl() accessControl {
 	forgetPlayer := func(ctx context.Context, game, player string) error {
 		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redisstore.NewSessions(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
-	return accessControl{n.ledger.Revocations, n.identity, n.ledger.Accounts, n.ledger.Players, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, n.aliveNodes, n.log}
+	return accessControl{n.ledger.Revocations, n.identity, n.ledger.Accounts, n.ledger.Players, n.engine, n.lobby, n.arenas, forgetPlayer, n.log}
 }
 
 // applyRevocations makes this node apply changes of bans and revocations to its sessions and its
@@ -72,17 +68,15 @@ func followUpContext(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(context.WithoutCancel(ctx), followUpTimeout)
 }
 
-// publish applies a change that was stored without an error at this node, and notifies the other
-// nodes. It returns the error of the change. If this node cannot read the ledger now, its next
-// periodic read applies the change.
-func (a accessControl) publish(ctx context.Context, err error) error {
+// applyNow applies a change that was stored without an error at this node. It returns the error of
+// the change. If this node cannot read the ledger now, its next periodic read applies the change.
+func (a accessControl) applyNow(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
 	ctx, cancel := followUpContext(ctx)
 	defer cancel()
 	_ = a.Registry.Revocations.Refresh(ctx) // after an error, Run reads again and logs
-	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
 	return nil
 }
 
@@ -90,7 +84,7 @@ func (a accessControl) publish(ctx context.Context, err error) error {
 // forfeits the current match.
 func (a accessControl) SetRevocation(ctx context.Context, revocation identity.Revocation) (identity.Revocation, error) {
 	stored, err := a.Revocations.SetRevocation(ctx, revocation)
-	err = a.publish(ctx, err)
+	err = a.applyNow(ctx, err)
 	if err == nil && stored.Kind == identity.KindBan {
 		a.forfeit(ctx, stored.Game, stored.ID)
 	}
@@ -99,14 +93,14 @@ func (a accessControl) SetRevocation(ctx context.Context, revocation identity.Re
 
 // LiftRevocation removes a ban or revocation. It implements ops.Revocations.
 func (a accessControl) LiftRevocation(ctx context.Context, revocation identity.Revocation) error {
-	return a.publish(ctx, a.Revocations.LiftRevocation(ctx, revocation))
+	return a.applyNow(ctx, a.Revocations.LiftRevocation(ctx, revocation))
 }
 
 // Erase erases a player. It implements ops.Players and httpapi.Accounts. The player forfeits the
 // current match. Erase also deletes the Redis keys of the player; if that fails, they expire
 // later.
 func (a accessControl) Erase(ctx context.Context, game, player string) error {
-	if err := a.publish(ctx, a.accounts.Erase(ctx, game, player)); err != nil {
+	if err := a.applyNow(ctx, a.accounts.Erase(ctx, game, player)); err != nil {
 		return err
 	}
 	a.forfeit(ctx, game, player)
@@ -121,7 +115,7 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 // UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	account, err = a.accounts.UnlinkAccount(ctx, game, id)
-	return account, a.publish(ctx, err)
+	return account, a.applyNow(ctx, err)
 }
 
 // PlayerNamed returns the player whose nickname looks like name. It implements ops.Players. It
@@ -172,7 +166,7 @@ func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkReq
 			return "", err
 		}
 	}
-	if err := a.publish(ctx, a.accounts.LinkAccount(ctx, game, guest, account)); err != nil {
+	if err := a.applyNow(ctx, a.accounts.LinkAccount(ctx, game, guest, account)); err != nil {
 		return "", err
 	}
 	if account != guest {
@@ -201,10 +195,10 @@ func (a accessControl) checkIdle(ctx context.Context, game, player string) error
 // RotateKey creates a signing key. It implements ops.Keys.
 func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyInfo, error) {
 	created, err := a.Registry.RotateKey(ctx, game)
-	return created, a.publish(ctx, err)
+	return created, a.applyNow(ctx, err)
 }
 
 // RetireKey makes all nodes refuse the tokens of a key. It implements ops.Keys.
 func (a accessControl) RetireKey(ctx context.Context, game, id string) error {
-	return a.publish(ctx, a.Registry.RetireKey(ctx, game, id))
+	return a.applyNow(ctx, a.Registry.RetireKey(ctx, game, id))
 }

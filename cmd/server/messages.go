@@ -18,7 +18,6 @@ import (
 
 // The kinds of messages that the inboxes of nodes get, besides those of matches.
 const (
-	kindRevocations     = "revocations" // bans, revocations or keys in the ledger have changed
 	kindTasksAdded      = "woken"       // there are new tasks; the payload has their kinds, separated by spaces
 	kindSessionReplaced = "replaced"    // the payload is a sessionReplaced
 	kindMatchCorrected  = "corrected"   // the payload is a matchCorrected
@@ -34,7 +33,6 @@ func (n *node) handleMessages() {
 		n.engine.FillGapsNow()
 		n.taskNotifier.Receive(nil)
 	})
-	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 	handleMessage(n, kindSessionReplaced, func(m sessionReplaced) { n.sessions.CloseReplaced(m.Game, m.Player, m.Number) })
 	handleMessage(n, kindMatchCorrected, newCorrectionNotices(n).notify)
 	if n.redis.Kind != redisx.KindEmbedded {

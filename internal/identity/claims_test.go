@@ -22,7 +22,6 @@ import (
 	"laststand/internal/nickname"
 	"laststand/internal/overload"
 	"laststand/internal/redisstore"
-	"laststand/internal/redisx"
 	"laststand/internal/testenv"
 )
 
@@ -39,18 +38,9 @@ type httpNode struct {
 
 func newHTTPNode(t *testing.T, db testenv.SQL, cache *testenv.Server) httpNode {
 	t.Helper()
-	conn, err := redisx.Open(t.Context(), redisx.Config{URL: cache.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	node := httpNode{ledger: openLedger(t, db), metrics: prometheus.NewRegistry()}
 	node.Registry = openNode(t, node.ledger, identity.Config{Registry: node.metrics})
-	node.Reservations = redisstore.NewNames(conn.Client)
+	node.Reservations = redisstore.NewNames(testenv.OpenRedis(t, cache.URL).Client)
 	node.Handler = httpapi.New(httpapi.Config{
 		Games: []string{demo}, Tokens: node.Registry, Guests: node.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
 		Logger: slog.New(slog.DiscardHandler), Registry: node.metrics, LoadShedder: overload.NewShedder(overload.ShedderConfig{}),

@@ -78,13 +78,10 @@ func TestGuestWaitsWhileItsTokenWouldBeRevoked(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testenv.Need(registry.Guest(t.Context(), guestRequest("Ada")))(t)
 	store.revoke(Revocation{Kind: KindSubject, ID: first.Player.ID, IssuedBefore: start + Leeway.Milliseconds() + 700})
 	refresh(t, registry)
-	_, err = registry.Guest(t.Context(), guestRequest("Ada"))
+	_, err := registry.Guest(t.Context(), guestRequest("Ada"))
 	if apiErr, ok := errors.AsType[*protocol.Error](err); !ok || apiErr.Code != protocol.CodeUnavailable || apiErr.RetryAfterMS != 700 {
 		t.Errorf("too early: %v", err)
 	}

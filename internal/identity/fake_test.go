@@ -362,13 +362,9 @@ func (s *fakeStore) claim(t *testing.T, request string) {
 // openTestTokens opens the tokens of both games on a store. Their clock always reads start.
 func openTestTokens(t testing.TB, store *fakeStore, configured map[string][]Key) *Tokens {
 	t.Helper()
-	tokens, err := OpenTokens(t.Context(), TokensConfig{
+	return testenv.Need(OpenTokens(t.Context(), TokensConfig{
 		Games: []string{game, otherGame}, Configured: configured, Keys: store, Now: func() int64 { return start },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tokens
+	}))(t)
 }
 
 // newTestRegistry returns a registry that has read the existing names.
@@ -379,20 +375,18 @@ func newTestRegistry(t testing.TB, store *fakeStore) *Registry {
 
 func newTestRegistryWith(t testing.TB, store *fakeStore, tokens *Tokens) *Registry {
 	t.Helper()
-	revocations, err := OpenRevocations(t.Context(), RevocationsConfig{Store: store, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := newTestConfig(store, tokens)
-	config.Revocations = revocations
-	registry := Open(config)
+	registry := Open(newTestConfig(t, store, tokens))
 	readNames(t, registry)
 	return registry
 }
 
-func newTestConfig(store *fakeStore, tokens *Tokens) Config {
+func newTestConfig(t testing.TB, store *fakeStore, tokens *Tokens) Config {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	revocations := RevocationsConfig{Store: store, Tokens: tokens, Now: tokens.now, Logger: logger}
 	return Config{
-		Tokens: tokens, Players: store, Devices: store, Names: store, NameSource: store, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
+		Tokens: tokens, Players: store, Devices: store, Names: store, NameSource: store, Epoch: "first", Logger: logger,
+		Revocations: testenv.Need(OpenRevocations(t.Context(), revocations))(t),
 	}
 }
 

@@ -1,7 +1,6 @@
 package identity_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,13 +33,11 @@ func newNode(t testing.TB, sqlLedger *ledger.Ledger) *identity.Registry {
 // openNode is newNode with more of the configuration.
 func openNode(t testing.TB, sqlLedger *ledger.Ledger, config identity.Config) *identity.Registry {
 	t.Helper()
-	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
-		Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: func() int64 { return now },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Tokens, config.Players, config.Devices, config.Logger = tokens, sqlLedger.Players, sqlLedger.Players, slog.New(slog.DiscardHandler)
+	clock, logger := func() int64 { return now }, slog.New(slog.DiscardHandler)
+	tokens := testenv.Need(identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: clock}))(t)
+	revocations := identity.RevocationsConfig{Store: sqlLedger.Revocations, Tokens: tokens, Now: clock, Logger: logger}
+	config.Tokens, config.Players, config.Devices, config.Logger = tokens, sqlLedger.Players, sqlLedger.Players, logger
+	config.Revocations = testenv.Need(identity.OpenRevocations(t.Context(), revocations))(t)
 	config.Names, config.NameSource, config.Epoch = sqlLedger.Names, sqlLedger.Names, sqlLedger.Epoch()
 	return identity.Open(config)
 }
@@ -73,16 +70,7 @@ func start(t *testing.T, sqlLedger *ledger.Ledger, snapshots identity.Snapshots)
 	t.Helper()
 	node := &runningNode{metrics: prometheus.NewRegistry()}
 	node.Registry = openNode(t, sqlLedger, identity.Config{Snapshots: snapshots, Registry: node.metrics})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- node.Run(ctx) }() // waited for by stop
-	node.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(node.stop)
+	node.stop = testenv.Run(t, node.Run)
 	return node
 }
 
@@ -121,22 +109,13 @@ func (n *runningNode) waitForNames(t *testing.T, names float64) {
 
 func openLedger(t testing.TB, db testenv.SQL) *ledger.Ledger {
 	t.Helper()
-	sqlLedger, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sqlLedger.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sqlLedger := testenv.Need(ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)}))(t)
+	t.Cleanup(func() { testenv.NoError(t, sqlLedger.Close()) })
 	return sqlLedger
 }
 
 func TestTwoNodesShareOneLedger(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		sqlLedger := openLedger(t, db)
 		nodeA, nodeB := newNode(t, sqlLedger), newNode(t, sqlLedger)
 		first, err := nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
@@ -174,9 +153,7 @@ func TestTwoNodesShareOneLedger(t *testing.T) {
 }
 
 func TestOnlyOneOfManyGuestsGetsANickname(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		sqlLedger := openLedger(t, db)
 		nodes := []*identity.Registry{newNode(t, sqlLedger), newNode(t, sqlLedger)}
 		errs := make([]error, 20)
@@ -204,9 +181,7 @@ func TestOnlyOneOfManyGuestsGetsANickname(t *testing.T) {
 }
 
 func TestConcurrentEnsuresCreateOnePlayer(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		sqlLedger := openLedger(t, db)
 		nodes := []*identity.Registry{newNode(t, sqlLedger), newNode(t, sqlLedger)}
 		got := make([]identity.Player, 20)
@@ -233,17 +208,12 @@ func TestConcurrentEnsuresCreateOnePlayer(t *testing.T) {
 // view of the other. With its snapshot, a third node starts without reading all
 // names.
 func TestNodesReadEachOthersNames(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		sqlLedger, snapshots := openLedger(t, db), &memorySnapshots{}
 		nodeA, nodeB := start(t, sqlLedger, snapshots), start(t, sqlLedger, &memorySnapshots{})
 		nodeA.waitForNames(t, 0)
 		nodeB.waitForNames(t, 0)
-		ada, err := nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ada := testenv.Need(nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"}))(t)
 		nodeB.waitForNames(t, 1)
 		claims, err := nodeB.Verify(t.Context(), ada.Token)
 		if err == nil {

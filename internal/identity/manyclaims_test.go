@@ -24,7 +24,7 @@ func TestFalsePositivesMatchTheory(t *testing.T) {
 	t.Parallel()
 	const claims, initialNames = 100_000, 1 << 14
 	store := newStore()
-	config := newTestConfig(store, openTestTokens(t, store, nil))
+	config := newTestConfig(t, store, openTestTokens(t, store, nil))
 	config.initialFilterCapacity = initialNames
 	registry := Open(config)
 	readNames(t, registry)

@@ -13,7 +13,7 @@ import (
 type nicknames struct {
 	Config
 	views      map[string]*nameView // by game
-	holdsUntil *atomic.Int64        // until when held nicknames are checked, epoch ms; see LedgerWentBack
+	holdsUntil atomic.Int64         // until when held nicknames are checked, epoch ms; see LedgerWentBack
 	metrics    nicknameMetrics
 }
 

@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	revocationsReadInterval = time.Second
+	// revocationsReadInterval is the time between two reads. Every node must know a change within a
+	// second.
+	revocationsReadInterval = 500 * time.Millisecond
 	revocationsCallTimeout  = 5 * time.Second // for each call of the store
 	revocationsPageSize     = 1000            // revocations per call of the store
 )
 
 // OpenRevocations reads all revocations from the store. Run keeps them up to date.
 func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocations, error) {
-	r := &Revocations{RevocationsConfig: config, wakeRequested: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: config.Now()}
+	r := &Revocations{RevocationsConfig: config, onChange: func([]Revocation) {}, readAt: config.Now()}
 	r.metrics = newRevocationMetrics(config.Registry, config.Now)
 	r.apply(nil, true)
 	if err := r.Refresh(ctx); err != nil {
@@ -28,12 +30,9 @@ func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocation
 	return r, nil
 }
 
-// Wake makes Run read changes immediately. It does not block.
-func (r *Revocations) Wake() { timer.Wake(r.wakeRequested) }
-
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
 func (r *Revocations) Run(ctx context.Context) error {
-	timer.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, timer.LogFailures(r.Logger, "bans and revocations read", func(ctx context.Context) error {
+	timer.Every(ctx, revocationsReadInterval, timer.LogFailures(r.Logger, "bans and revocations read", func(ctx context.Context) error {
 		err := r.Refresh(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()

@@ -47,9 +47,7 @@ func TestAKeyRetiredDuringAReadIsReadNext(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	if _, err := registry.RotateKey(t.Context(), game); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(registry.RotateKey(t.Context(), game))(t)
 	refresh(t, registry)
 	retiredKeyID := store.keys[game][0].ID
 	claims := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: retiredKeyID}
@@ -73,9 +71,7 @@ func TestRevocationsDoNotReloadKeys(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	registry := newTestRegistry(t, store)
-	if _, err := registry.RotateKey(t.Context(), game); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(registry.RotateKey(t.Context(), game))(t)
 	refresh(t, registry)
 	before := store.keyReads
 	for range 10 {

@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,16 +13,13 @@ import (
 // Registry knows the players of all games. It is safe for concurrent use.
 type Registry struct {
 	*Tokens
-	nicknames
+	*nicknames
 	replicator *nameReplicator
 }
 
 // Open makes the registry of all games. Until Run has read the nicknames, each lookup of a
 // nickname asks the ledger.
 func Open(config Config) *Registry {
-	if config.Revocations == nil {
-		config.Revocations = &Revocations{}
-	}
 	views := map[string]*nameView{}
 	for _, game := range config.Tokens.config.Games {
 		views[game] = newNameView(game)
@@ -33,7 +29,7 @@ func Open(config Config) *Registry {
 	replicator.metrics = newNameMetrics(config.Registry, views, replicator.timeSinceRead)
 	return &Registry{
 		Tokens:     config.Tokens,
-		nicknames:  nicknames{Config: config, holdsUntil: new(atomic.Int64), views: views, metrics: newNicknameMetrics(config.Registry)},
+		nicknames:  &nicknames{Config: config, views: views, metrics: newNicknameMetrics(config.Registry)},
 		replicator: replicator,
 	}
 }
@@ -53,7 +49,6 @@ func (r *Registry) Run(ctx context.Context) error {
 func (r *Registry) LedgerWentBack(at int64) {
 	r.holdsUntil.Store(at + HoldTTL.Milliseconds())
 	r.Revocations.mustReadAll.Store(true)
-	r.Revocations.Wake()
 	for _, view := range r.replicator.views {
 		view.markOutdated(causeWentBack)
 	}
@@ -65,11 +60,11 @@ type Config struct {
 	Tokens      *Tokens // the registry has the same games and clock
 	Players     Players
 	Devices     Devices
-	Names       Names        // claims and looks up single nicknames
-	NameSource  NameSource   // lists all nicknames, for the views
-	Revocations *Revocations // nil: no player or token is banned or revoked
-	Epoch       string       // id of the ledger's data; a snapshot with another epoch is ignored
-	Snapshots   Snapshots    // nil: no snapshots
+	Names       Names      // claims and looks up single nicknames
+	NameSource  NameSource // lists all nicknames, for the views
+	Revocations *Revocations
+	Epoch       string    // id of the ledger's data; a snapshot with another epoch is ignored
+	Snapshots   Snapshots // nil: no snapshots
 	Logger      *slog.Logger
 	Registry    prometheus.Registerer
 

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -32,22 +31,14 @@ func withFakeTime(t *testing.T, test func(t *testing.T, store *fakeStore)) {
 // startRegistry runs a registry on the store; end stops it and waits for it.
 func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (registry *startedRegistry, end func()) {
 	t.Helper()
-	config := newTestConfig(s, openTestTokens(t, s, nil))
+	config := newTestConfig(t, s, openTestTokens(t, s, nil))
 	if change != nil {
 		change(&config)
 	}
 	registry = &startedRegistry{Open(config), t}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- registry.Run(ctx) }() // waited for by end
+	end = testenv.Run(t, registry.Run)
 	synctest.Wait()
-	return registry, func() {
-		t.Helper()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+	return registry, end
 }
 
 // mayExist reports whether a name may be in the view. It returns true while no view is loaded.

@@ -84,10 +84,7 @@ func (s *fakeReservations) HeldFor(_ context.Context, _, skeleton string) (strin
 func newReservingRegistry(t testing.TB, store *fakeStore) (*Registry, *fakeReservations) {
 	t.Helper()
 	registry, reservations := newTestRegistry(t, store), &fakeReservations{reserved: map[string]fakeReservation{}, held: map[string]string{}}
-	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := testenv.Need(nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists()}))(t)
 	registry.Words, registry.Reservations = map[string]*nickname.Words{game: words}, reservations
 	return registry, reservations
 }
@@ -252,10 +249,7 @@ func TestSuggestionsContainNoRefusedWords(t *testing.T) {
 			}
 		}
 	}
-	words, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: "*ad*"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := testenv.Need(nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: "*ad*"}}}))(t)
 	registry.Words[game] = words
 	suggestions, err := registry.suggest(t.Context(), game, nickname.Name{Display: "Ada", Skeleton: "ada"}, Requester{})
 	if err != nil || len(suggestions) != 3 || slices.ContainsFunc(suggestions, func(n string) bool { return strings.Contains(strings.ToLower(n), "ad") }) {

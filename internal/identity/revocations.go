@@ -19,16 +19,14 @@ type RevocationsConfig struct {
 }
 
 // Revocations has all revocations in force, in the memory of this node. It reads changes
-// from the store every second, and immediately after Wake. While the store is unreachable,
-// the known revocations stay in force and new ones wait. It is safe for concurrent use. A
-// zero Revocations refuses no token.
+// from the store twice a second. While the store is unreachable, the known revocations stay in
+// force and new ones wait. It is safe for concurrent use.
 type Revocations struct {
 	RevocationsConfig
-	metrics       *revocationMetrics
-	wakeRequested chan struct{}
-	onChange      func([]Revocation) // set before Run
-	mustReadAll   atomic.Bool        // the ledger went back
-	missedReads   atomic.Int64       // how often this node may have missed revocations; see Claims.missedReads
+	metrics     *revocationMetrics
+	onChange    func([]Revocation) // set before Run
+	mustReadAll atomic.Bool        // the ledger went back
+	missedReads atomic.Int64       // how often this node may have missed revocations; see Claims.missedReads
 
 	readMu         sync.Mutex
 	revision       int64 // all changes up to this revision are in active; readMu guards this field and the next three
@@ -115,9 +113,6 @@ func (r *Revocations) checkPlayer(claims Claims, id string) error {
 
 // checkSubjectLocked refuses a token of the player or host id. The caller holds mu.
 func (r *Revocations) checkSubjectLocked(claims Claims, id string) error {
-	if len(r.active) == 0 {
-		return nil
-	}
 	if revocation, isRevoked := r.findLocked(claims.Game, KindSubject, id); isRevoked && claims.IssuedAt < revocation.IssuedBefore {
 		return ErrTokenRevoked
 	}

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -144,9 +143,7 @@ func TestARetiredKeyEndsItsSessions(t *testing.T) {
 	if err := registry.CheckActive(claims, "p_1"); err != nil {
 		t.Error(err)
 	}
-	if _, err := registry.RotateKey(t.Context(), game); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Need(registry.RotateKey(t.Context(), game))(t)
 	if err := store.RetireKey(t.Context(), game, claims.KeyID, 0); err != nil { // at another node
 		t.Fatal(err)
 	}
@@ -156,9 +153,8 @@ func TestARetiredKeyEndsItsSessions(t *testing.T) {
 	}
 }
 
-// Changes of the store are read every second, and immediately after Wake. They are not
-// read while the store is unreachable. After a restore of the store, all are read again.
-func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
+// Changes of the store are read twice a second. They are not read while the store is unreachable. After a restore of the store, all are read again.
+func TestRevocationsAreReadTwiceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore()
@@ -168,9 +164,7 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 		registry := newTestRegistry(t, store)
 		var notified [][]Revocation
 		registry.Revocations.OnChange(func(revocations []Revocation) { notified = append(notified, revocations) })
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- registry.Revocations.Run(ctx) }() // waited for below
+		stop := testenv.Run(t, registry.Revocations.Run)
 		isBannedNow := func(id string) bool {
 			return errors.Is(registry.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 		}
@@ -184,10 +178,9 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 		}
 		advance(time.Millisecond)
 		store.revoke(Revocation{Kind: KindBan, ID: "p_2"})
-		registry.Revocations.Wake()
-		synctest.Wait()
+		advance(revocationsReadInterval)
 		if !isBannedNow("p_1") || !isBannedNow("p_2") {
-			t.Error("revocations do not apply a second later or after Wake")
+			t.Error("revocations do not apply after the next read")
 		}
 		if len(notified) != 2 || len(notified[0]) != 1 || notified[1][0].ID != "p_2" {
 			t.Errorf("notified of %+v", notified)
@@ -215,10 +208,7 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 		if isBannedNow("p_2") || !isBannedNow("p_4") {
 			t.Error("the revocations of the former store still apply")
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 

@@ -18,14 +18,8 @@ func nodeWithRevocations(t *testing.T, sqlLedger *ledger.Ledger) (registry *iden
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	clock := func() int64 { return time.Now().UnixMilli() } // the database uses the same clock
-	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	revocations, err := identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: sqlLedger.Revocations, Tokens: tokens, Now: clock, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := testenv.Need(identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: clock}))(t)
+	revocations := testenv.Need(identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: sqlLedger.Revocations, Tokens: tokens, Now: clock, Logger: log}))(t)
 	registry = identity.Open(identity.Config{Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(), Revocations: revocations, Logger: log})
 	return registry, func() {
 		t.Helper()
@@ -64,16 +58,11 @@ func guestAfterRevocation(t *testing.T, registry *identity.Registry, device stri
 // Changes to players and tokens at one node apply at the other, on the real
 // databases.
 func TestRevocationsReachTwoNodes(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		sqlLedger := openLedger(t, db)
 		nodeA, _ := nodeWithRevocations(t, sqlLedger)
 		nodeB, refresh := nodeWithRevocations(t, sqlLedger)
-		guest, err := nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret})
-		if err != nil {
-			t.Fatal(err)
-		}
+		guest := testenv.Need(nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret}))(t)
 		accountToken, _, err := nodeA.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer}, 10*365*24*time.Hour)
 		if err != nil {
 			t.Fatal(err)
@@ -81,9 +70,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		id := guest.Player.ID
 		revoke := func(kind identity.RevocationKind, id string) {
 			t.Helper()
-			if _, err := sqlLedger.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Need(sqlLedger.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}))(t)
 		}
 		check := func(name, token, wantID string, want error) {
 			t.Helper()
@@ -145,9 +132,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 // A node was cut off until the ledger had deleted the subject of an erasure. The node
 // still ends the sessions, because the ledger has the hash of the subject.
 func TestANodeThatWasCutOffEndsSessionsOfErasedPlayers(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
+	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
 		sqlLedger := openLedger(t, db)
 		registry, refresh := nodeWithRevocations(t, sqlLedger)
 		token, _, err := registry.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer}, time.Hour)

@@ -15,10 +15,7 @@ func newTokensWithClock(t *testing.T, store *fakeStore, configured map[string][]
 	t.Helper()
 	var clock atomic.Int64
 	clock.Store(start)
-	tokens, err := OpenTokens(t.Context(), TokensConfig{Games: []string{game, otherGame}, Configured: configured, Keys: store, Now: clock.Load})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := testenv.Need(OpenTokens(t.Context(), TokensConfig{Games: []string{game, otherGame}, Configured: configured, Keys: store, Now: clock.Load}))(t)
 	return tokens, &clock
 }
 
