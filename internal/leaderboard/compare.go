@@ -37,22 +37,22 @@ type VerifyResult struct {
 type comparison struct {
 	*resources
 	boardSet BoardSet
-	progress Progress // at the last inspection
 	report   func(Difference)
 	result   VerifyResult
 
 	// The sizes of all boards are compared at one ledger position. So entries whose holders are
 	// not in the ledger are found too.
 	start         Inspection
-	startCoverage coverage
+	startCoverage coverage          // the boards to compare
 	wantSizes     map[SizeKey]int64 // at start, counted from the ledger
 	hasErasures   bool              // a player was erased since start, and may be counted by both ids or by none
 }
 
-// compareAll reads the sizes of all boards. Then it compares the entries of all holders, page
-// by page, and counts them. At last it compares the sizes with the counts.
-func (c *comparison) compareAll(ctx context.Context, beforePage func() error) (err error) {
-	boards := c.newestConfig.coverage(c.progress).boards(Kinds()...)
+// compareAll reads the sizes of all boards that are covered by progress. Then it compares the
+// entries of all holders, page by page, and counts them. At last it compares the sizes with
+// the counts.
+func (c *comparison) compareAll(ctx context.Context, progress Progress, beforePage func() error) (err error) {
+	boards := c.newestConfig.coverage(progress).boards(Kinds()...)
 	if c.start, err = c.inspect(ctx, boards, nil); err != nil {
 		return err
 	}
@@ -78,8 +78,7 @@ func (c *comparison) compareKind(ctx context.Context, kind Kind, beforePage func
 		if err := c.countEntries(ctx, kind, holders); err != nil {
 			return err
 		}
-		boards := c.newestConfig.coverage(c.progress).boards(kind)
-		for chunk := range slices.Chunk(boards, max(1, verifyReadEntries/len(holders))) {
+		for chunk := range slices.Chunk(c.startCoverage.boards(kind), max(1, verifyReadEntries/len(holders))) {
 			if err := c.comparePage(ctx, kind, chunk, holders); err != nil {
 				return err
 			}
@@ -135,9 +134,7 @@ func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board,
 // inspect reads the boards. It requests the entries of ids on each board.
 func (c *comparison) inspect(ctx context.Context, boards []Board, ids []string) (Inspection, error) {
 	inspection, err := c.store.Inspect(ctx, c.boardSet, c.newestConfig.RankingOrders(), boards, ids)
-	if err == nil {
-		c.progress, c.result.Pos = inspection.Progress, inspection.Watermark.Pos
-	}
+	c.result.Pos = inspection.Watermark.Pos
 	return inspection, err
 }
 

@@ -65,8 +65,8 @@ func (v *verifier) verify(ctx context.Context, report func(Difference), beforePa
 	if _, hasMarkRow, err := v.rowsAfter(ctx, served.Watermark, 0); err != nil || !hasMarkRow {
 		return VerifyResult{}, cmp.Or(err, ErrNotReady) // the ledger was rolled back
 	}
-	run := &comparison{resources: v.resources, boardSet: served.BoardSet, progress: served.Progress, report: report}
-	err = run.compareAll(ctx, beforePage)
+	run := &comparison{resources: v.resources, boardSet: served.BoardSet, report: report}
+	err = run.compareAll(ctx, served.Progress, beforePage)
 	if errors.Is(err, ErrStale) { // the board set was lost or is corrupt
 		err = ErrNotReady
 	}
