@@ -82,7 +82,7 @@ func TestReadersGetNotReadyWithoutAnyBoards(t *testing.T) {
 	}
 	storeErr := errors.New("no store")
 	game.store.beforeCall = func(method string) error {
-		if method == "LastPublished" {
+		if method == "ServedConfig" {
 			return storeErr
 		}
 		return nil

@@ -14,7 +14,7 @@ const buildRenewInterval = buildLeaseTTL / 6
 // state after that. While other boards are served, it pauses after each transaction for as
 // long as the transaction took.
 func (b *builder) loadSums(ctx context.Context, emptyState BoardSetState) (BoardSetState, error) {
-	_, hasServedBoards, err := b.store.LastPublished(ctx, b.newestConfig.Game)
+	_, hasServedBoards, err := b.store.ServedConfig(ctx, b.newestConfig.Game)
 	if err != nil {
 		return emptyState, err
 	}

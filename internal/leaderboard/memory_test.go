@@ -135,8 +135,8 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-func (m *memoryStore) LastPublished(_ context.Context, game string) (Config, bool, error) {
-	err := m.lock("LastPublished")
+func (m *memoryStore) ServedConfig(_ context.Context, game string) (Config, bool, error) {
+	err := m.lock("ServedConfig")
 	defer m.mu.Unlock()
 	for _, stored := range m.configs {
 		if err == nil && stored.Game == game && m.served[stored.Hash()] != "" {

@@ -51,7 +51,7 @@ type unusedSource struct {
 	RankingSource
 }
 
-func (unusedSource) LastPublished(context.Context, string) (Config, bool, error) {
+func (unusedSource) ServedConfig(context.Context, string) (Config, bool, error) {
 	return Config{}, false, nil
 }
 

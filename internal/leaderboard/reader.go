@@ -41,7 +41,7 @@ func configsByGame(configs []Config) map[string]Config {
 func (r *Reader) LedgerWentBack() { r.archive.clear() }
 
 // readServed calls read with the game's configuration. If no boards of it are served, it
-// calls read again with the fallback: the configuration of the boards that were published
+// calls read again with the fallback: the configuration of the boards that were written
 // last. Readers see these until the new boards are published, and appliers keep them up to
 // date.
 func readServed[T any](ctx context.Context, r *Reader, game string, read func(Config) (T, error)) (answer T, err error) {

@@ -108,21 +108,21 @@ type RankingSource interface {
 	// not ranked.
 	ReadSlice(ctx context.Context, rankingID RankingID, request SliceRequest) (RankingSlice, error)
 	ReadStandings(ctx context.Context, rankingID RankingID, request StandingsRequest) (StandingsResult, error)
-	PublishedConfigSource
+	ServedConfigSource
 }
 
-// PublishedConfigSource knows the configurations whose boards are served.
-type PublishedConfigSource interface {
-	// LastPublished returns the configuration that was published last among those of a game
-	// whose boards are served. found is false if there is none. It has no time zone.
-	LastPublished(ctx context.Context, game string) (cfg Config, found bool, err error)
+// ServedConfigSource knows the configurations whose boards are served.
+type ServedConfigSource interface {
+	// ServedConfig returns the configuration of the served boards of a game that were written
+	// last; others are abandoned. found is false if there are none. It has no time zone.
+	ServedConfig(ctx context.Context, game string) (cfg Config, found bool, err error)
 }
 
-// fallbackConfig returns the configuration that was published last, with the game and the
-// time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
+// fallbackConfig returns the configuration of the served boards that were written last, with the
+// game and the time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
 // are served.
-func fallbackConfig(ctx context.Context, source PublishedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
-	fallback, found, err = source.LastPublished(ctx, newestConfig.Game)
+func fallbackConfig(ctx context.Context, source ServedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
+	fallback, found, err = source.ServedConfig(ctx, newestConfig.Game)
 	fallback.Game, fallback.Location = newestConfig.Game, newestConfig.Location
 	return fallback, found, err
 }

@@ -72,7 +72,7 @@ type Change struct {
 
 // BoardSetStore manages the board sets of each game.
 type BoardSetStore interface {
-	PublishedConfigSource
+	ServedConfigSource
 	// ServedState returns the state of the board set that readers see. If none is served,
 	// ID is empty. If it is lost or corrupt, Version is empty.
 	ServedState(ctx context.Context, game, configHash string) (BoardSetState, error)

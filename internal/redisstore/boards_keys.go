@@ -8,9 +8,8 @@ import "laststand/internal/leaderboard"
 //	{b:GAME}:served                        hash: CONFIG → id of the served board set.
 //	{b:GAME}:building                      hash: CONFIG → id of the board set being built, or why one must be built.
 //	{b:GAME}:sets                          set: ids of all board sets.
-//	{b:GAME}:publications                  number of published board sets so far.
 //	{b:GAME}:lease:WORK                    text: holder of the lease; it expires.
-//	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and stateFields.
+//	{b:GAME}:GEN:state                     hash: version, loading, touched, config and stateFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
 //	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packEntry).
 //	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of.
@@ -18,10 +17,9 @@ import "laststand/internal/leaderboard"
 
 func keyPrefix(game string) string { return "{b:" + game + "}:" }
 
-func servedKey(game string) string       { return keyPrefix(game) + "served" }
-func buildingKey(game string) string     { return keyPrefix(game) + "building" }
-func boardSetsKey(game string) string    { return keyPrefix(game) + "sets" }
-func publicationsKey(game string) string { return keyPrefix(game) + "publications" }
+func servedKey(game string) string    { return keyPrefix(game) + "served" }
+func buildingKey(game string) string  { return keyPrefix(game) + "building" }
+func boardSetsKey(game string) string { return keyPrefix(game) + "sets" }
 
 func leaseKey(leaseID leaderboard.LeaseID) string {
 	return keyPrefix(leaseID.Game) + "lease:" + leaseID.Work

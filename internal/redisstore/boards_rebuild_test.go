@@ -61,7 +61,7 @@ func (c *testCluster) checkOnlyServedBoardsAreLeft(t failingTest) {
 		t.Fatalf("served state: %v", err)
 	}
 	prefix := "{b:" + c.cfg.Game + "}:"
-	keptKeys := []string{prefix + "served", prefix + "sets", prefix + "publications"}
+	keptKeys := []string{prefix + "served", prefix + "sets"}
 	for _, key := range c.keys(t) {
 		if !strings.HasPrefix(key, prefix+served.ID+":") && !strings.HasPrefix(key, prefix+"lease:") && !slices.Contains(keptKeys, key) {
 			t.Fatalf("%s was not removed; the served board set is %s", key, served.ID)

@@ -17,16 +17,16 @@ var (
 	leaseScript   = newScript("board_lease")
 )
 
-// LastPublished implements leaderboard.BoardSetStore.
-func (s *Boards) LastPublished(ctx context.Context, game string) (last leaderboard.Config, found bool, err error) {
+// ServedConfig implements leaderboard.BoardSetStore.
+func (s *Boards) ServedConfig(ctx context.Context, game string) (last leaderboard.Config, found bool, err error) {
 	served, err := s.rdb.HVals(ctx, servedKey(game)).Result()
-	lastPublication := int64(0)
+	lastTouched := int64(0)
 	for i := 0; i < len(served) && err == nil; i++ {
 		var values []any
-		values, err = s.rdb.HMGet(ctx, stateKey(leaderboard.BoardSet{Game: game, ID: served[i]}), "config", "published").Result()
+		values, err = s.rdb.HMGet(ctx, stateKey(leaderboard.BoardSet{Game: game, ID: served[i]}), "config", "touched").Result()
 		reply := redisx.Reply(values)
-		if config, publication := reply.Text(0), reply.Number(1); err == nil && config != "" && publication >= lastPublication { // without config, Redis lost the state
-			last, found, lastPublication = leaderboard.Config{Game: game}, true, publication
+		if config, touched := reply.Text(0), reply.Number(1); err == nil && config != "" && touched >= lastTouched { // without config, Redis lost the state
+			last, found, lastTouched = leaderboard.Config{Game: game}, true, touched
 			err = json.Unmarshal([]byte(config), &last)
 		}
 	}
@@ -56,8 +56,7 @@ func (s *Boards) Begin(ctx context.Context, cfg leaderboard.Config, newState lea
 // Publish implements leaderboard.BoardSetStore. It does nothing if the board set is being
 // loaded, lost or corrupt.
 func (s *Boards) Publish(ctx context.Context, boardSet leaderboard.BoardSet) error {
-	game := boardSet.Game
-	keys := []string{servedKey(game), buildingKey(game), publicationsKey(game), stateKey(boardSet)}
+	keys := []string{servedKey(boardSet.Game), buildingKey(boardSet.Game), stateKey(boardSet)}
 	return wrap("publish leaderboards", publishScript.Run(ctx, s.rdb, keys, boardSet.ConfigHash, boardSet.ID).Err())
 }
 

@@ -104,35 +104,42 @@ func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
 	})
 }
 
-func (s *storeFixture) checkLastPublished(t *testing.T, want lb.Config) {
+func (s *storeFixture) checkServedConfig(t *testing.T, want lb.Config) {
 	t.Helper()
-	last, found, err := s.LastPublished(t.Context(), s.cfg.Game)
+	last, found, err := s.ServedConfig(t.Context(), s.cfg.Game)
 	if err != nil || found != (want.Game != "") || !reflect.DeepEqual(last, want) {
-		t.Fatalf("LastPublished returned %+v, %t, %v, want %+v", last, found, err, want)
+		t.Fatalf("ServedConfig returned %+v, %t, %v, want %+v", last, found, err, want)
 	}
 }
 
-func TestLastPublishedReturnsTheNewestServedConfig(t *testing.T) {
+func TestServedConfigIsThatOfTheBoardsThatWereWrittenLast(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		commitAt := func(now, pos int64) {
+			t.Helper()
+			tx := fixture.transaction(pos)
+			tx.PlannedAt = now
+			fixture.commit(t, tx)
+		}
 		fixture.cfg.Location = nil // it is not stored
 		old := fixture.cfg
 		changed := fixture.cfg
 		changed.Weights.Accuracy++
-		fixture.checkLastPublished(t, lb.Config{})
+		fixture.checkServedConfig(t, lb.Config{})
 		fixture.publishWith(t, players("all"), manyEntries(3)...)
 		fixture.cfg = changed
 		fixture.begin(t, "changed")
-		fixture.checkLastPublished(t, old)
-		fixture.commit(t, fixture.transaction(10))
+		fixture.checkServedConfig(t, old)
+		commitAt(2001, 10)
+		fixture.checkServedConfig(t, old) // the changed boards are not served yet
 		fixture.publish(t)
-		fixture.checkLastPublished(t, changed)
+		fixture.checkServedConfig(t, changed)
 		fixture.cfg = old
 		fixture.begin(t, "again")
-		fixture.commit(t, fixture.transaction(10))
+		commitAt(2002, 10)
 		fixture.publish(t)
-		fixture.checkLastPublished(t, old)
-		testenv.NoError(t, fixture.Sweep(t.Context(), old.Game, old.Hash(), 2001))
-		fixture.checkLastPublished(t, old)
+		fixture.checkServedConfig(t, old)
+		testenv.NoError(t, fixture.Sweep(t.Context(), old.Game, old.Hash(), 2002))
+		fixture.checkServedConfig(t, old)
 		if state, err := fixture.ServedState(t.Context(), changed.Game, changed.Hash()); err != nil || state.ID != "" {
 			t.Fatalf("state %+v, %v after the sweep", state, err)
 		}
