@@ -23,12 +23,12 @@ func checkServers(ctx context.Context, client redis.UniversalClient, addr addres
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	checkOne := func(ctx context.Context, c redis.UniversalClient) error {
-		info, err := c.Info(ctx).Result()
+		info, err := c.InfoMap(ctx).Result()
 		if err != nil {
 			return err
 		}
-		warnEviction(info, addr, log)
-		return checkVersion(info)
+		warnEviction(info["Memory"]["maxmemory_policy"], addr, log)
+		return checkVersion(info["Server"]["redis_version"])
 	}
 	if err := eachMaster(ctx, client, checkOne); err != nil {
 		return fmt.Errorf("redis at %s: %w; %s", addr, err, remedy(err, addr))
@@ -55,8 +55,7 @@ func remedy(err error, addr address) string {
 	return "start it, correct --redis, or leave --redis out for the embedded one"
 }
 
-func checkVersion(info string) error {
-	version := infoField(info, "redis_version")
+func checkVersion(version string) error {
 	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
 	if err != nil {
 		return fmt.Errorf("%w: it names its version %q", ErrVersion, version)
@@ -69,23 +68,12 @@ func checkVersion(info string) error {
 
 // warnEviction logs a warning if the server would evict running matches when its memory
 // is full.
-func warnEviction(info string, addr address, log *slog.Logger) {
-	policy := infoField(info, "maxmemory_policy")
+func warnEviction(policy string, addr address, log *slog.Logger) {
 	if policy == "" || policy == "noeviction" {
 		return
 	}
 	log.Warn("redis may evict running matches when its memory is full; set maxmemory-policy to noeviction",
 		"redis", addr.String(), "maxmemory_policy", policy)
-}
-
-// infoField returns the value of a line of INFO, or "".
-func infoField(info, name string) string {
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // eachMaster calls f for all masters of a cluster concurrently, or for the single
