@@ -46,25 +46,22 @@ func (e corruptError) Unwrap() error { return e.cause }
 // before the one that must wait.
 func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[EntryKey]BoardEntry) (BoardSetState, []Transaction, error) {
 	rowPlanner := &planner{cfg: cfg, plannedAt: now, state: state, entries: entries}
-	for _, row := range rows {
-		if row.Pos != rowPlanner.state.Watermark.Pos+1 {
-			return state, nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, cfg.Game, row.Pos, rowPlanner.state.Watermark.Pos)
-		}
-		err := rowPlanner.applyRow(row)
-		if errors.Is(err, errEvictionPending) {
-			rowPlanner.closeTransaction()
-			return rowPlanner.state, rowPlanner.txs, err
-		}
-		if err != nil {
-			return state, nil, err
-		}
+	var err error
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = rowPlanner.applyRow(rows[i])
+	}
+	if err != nil && !errors.Is(err, errEvictionPending) {
+		return state, nil, err
 	}
 	rowPlanner.closeTransaction()
-	return rowPlanner.state, rowPlanner.txs, nil
+	return rowPlanner.state, rowPlanner.txs, err
 }
 
 // applyRow adds a row to the open transaction, or to a new one if the open one is full.
 func (p *planner) applyRow(row Row) error {
+	if row.Pos != p.state.Watermark.Pos+1 {
+		return fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, p.cfg.Game, row.Pos, p.state.Watermark.Pos)
+	}
 	boards := p.cfg.changedBoards(p.state.Progress, row)
 	switch row.Kind {
 	case ResultRow:
