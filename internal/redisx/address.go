@@ -1,6 +1,7 @@
 package redisx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -38,58 +39,50 @@ func Validate(rawURL string) error {
 	return err
 }
 
-func parseURL(rawURL string) (address, error) {
+func parseURL(rawURL string) (a address, err error) {
 	if rawURL == "" {
 		return address{kind: KindEmbedded}, nil
 	}
 	scheme, rest, found := strings.Cut(rawURL, "://")
-	if !found {
-		return address{}, addressError("it has no scheme: write redis://host:port")
-	}
 	rest = strings.ReplaceAll(rest, ","+scheme+"://", ",") // each address may repeat the scheme
-	authority, tail := rest, ""
-	if end := strings.IndexAny(rest, "/?"); end >= 0 {
-		authority, tail = rest[:end], rest[end:]
-	}
-	if strings.Contains(tail, "@") {
-		return address{}, errCredentials
-	}
+	end := strings.IndexAny(rest+"/", "/?")
+	authority, tail := rest[:end], rest[end:]
 	path, query, _ := strings.Cut(strings.TrimPrefix(tail, "/"), "?")
-
-	a, defaultPort := address{kind: KindSingle, tls: scheme == "rediss"}, "6379"
-	switch scheme {
-	case "redis", "rediss":
-	case "redis+sentinel":
-		a.kind, defaultPort = KindSentinel, "26379"
+	a = address{kind: KindSingle, tls: scheme == "rediss"}
+	switch {
+	case !found:
+		return a, addressError("it has no scheme: write redis://host:port")
+	case strings.Contains(tail, "@"):
+		return a, errCredentials
+	case scheme == "redis+sentinel":
+		a.kind = KindSentinel
 		a.master, path, _ = strings.Cut(path, "/")
-	default:
-		return address{}, addressError("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
+	case scheme != "redis" && scheme != "rediss":
+		return a, addressError("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
 	}
-	err := a.setAuthority(authority, defaultPort)
-	if err == nil {
-		err = a.setOptions(query)
-	}
-	if err == nil {
-		err = a.setDB(path)
-	}
+	err = cmp.Or(a.setAuthority(authority), a.setOptions(query), a.setDB(path))
 	return a, err
 }
 
 // setAuthority reads [user:password@]host[:port][,host[:port]]...
-func (a *address) setAuthority(authority, defaultPort string) error {
-	hosts := authority
-	if strings.Count(authority, "@") > 1 {
+func (a *address) setAuthority(authority string) error {
+	credentials, hosts, found := strings.Cut(authority, "@")
+	if !found {
+		credentials, hosts = "", authority
+	}
+	if strings.Contains(hosts, "@") {
 		return addressError("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
 	}
-	if index := strings.Index(authority, "@"); index >= 0 {
-		hosts = authority[index+1:]
-		// The error of url.Parse would show the password.
-		parsed, err := url.Parse("redis://" + authority[:index] + "@host")
-		if err != nil || parsed.Host != "host" {
-			return errCredentials
-		}
-		a.username = parsed.User.Username()
-		a.password, _ = parsed.User.Password()
+	// The error of url.Parse would show the password.
+	parsed, err := url.Parse("redis://" + credentials + "@host")
+	if err != nil || parsed.Host != "host" {
+		return errCredentials
+	}
+	a.username = parsed.User.Username()
+	a.password, _ = parsed.User.Password()
+	defaultPort := "6379"
+	if a.kind == KindSentinel {
+		defaultPort = "26379"
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
 		full, err := hostPort(strings.TrimSpace(host), defaultPort)
