@@ -51,24 +51,26 @@ func TestBusyWorkersDelayTimersButLoseNone(t *testing.T) {
 // Functions that block occupy all workers. The next functions do not wait while a worker is idle.
 func TestBlockingFunctionsUseAllWorkers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const workers = 7
-		wheel := timer.New(timer.Config{Workers: workers})
-		defer wheel.Close()
-		release := make(chan struct{})
-		for range 2 * workers { // all in one tick, so the workers are woken once
-			wheel.After(time.Second, func() { <-release })
-		}
-		time.Sleep(time.Minute)
-		if stats := wheel.Stats(); stats.Running != workers || stats.Waiting != workers {
-			t.Errorf("stats %+v, want %d running, as many waiting", stats, workers)
-		}
-		close(release)
-		synctest.Wait()
-		if stats := wheel.Stats(); stats.Running != 0 || stats.Pending != 0 {
-			t.Errorf("stats %+v, want none running, none pending", stats)
-		}
-	})
+	for _, distance := range []time.Duration{0, time.Second} { // 0: all in one tick, so the workers are woken once
+		synctest.Test(t, func(t *testing.T) {
+			const workers = 7
+			wheel := timer.New(timer.Config{Workers: workers})
+			defer wheel.Close()
+			release := make(chan struct{})
+			for i := range 2 * workers {
+				wheel.After(time.Second+time.Duration(i)*distance, func() { <-release })
+			}
+			time.Sleep(time.Minute)
+			if stats := wheel.Stats(); stats.Running != workers || stats.Waiting != workers {
+				t.Errorf("stats %+v, want %d running, as many waiting", stats, workers)
+			}
+			close(release)
+			synctest.Wait()
+			if stats := wheel.Stats(); stats.Running != 0 || stats.Pending != 0 {
+				t.Errorf("stats %+v, want none running, none pending", stats)
+			}
+		})
+	}
 }
 
 func TestStopReachesDueTimers(t *testing.T) {
