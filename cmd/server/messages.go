@@ -18,9 +18,9 @@ import (
 
 // The kinds of messages that the inboxes of nodes get, besides those of matches.
 const (
-	kindTasksAdded      = "woken"       // there are new tasks; the payload has their kinds, separated by spaces
-	kindSessionReplaced = "replaced"    // the payload is a sessionReplaced
-	kindMatchCorrected  = "corrected"   // the payload is a matchCorrected
+	kindTasksAdded      = "woken"     // there are new tasks; the payload has their kinds, separated by spaces
+	kindSessionReplaced = "replaced"  // the payload is a sessionReplaced
+	kindMatchCorrected  = "corrected" // the payload is a matchCorrected
 )
 
 // handleMessages registers the handlers of messages that other nodes send to the inbox of this

@@ -116,7 +116,7 @@ func (r *reportingTest) checkNewKey(node *testNode) {
 		return strings.Count(node.log.String(), "keys reloaded") == len(r.games)
 	})
 	r.mu.Lock()
-	r.key = testenv.NewWebhookKey
+	r.keys = testenv.NewWebhookKey
 	r.mu.Unlock()
 	before := len(r.gameBatches("hot"))
 	r.post("hot", 3, node.url)

@@ -157,131 +157,101 @@ type pupil struct {
 
 // playArenaAndDuel starts after a delay. It calls joined once: when the pupil has joined the arena, or
 // after an error.
-func (p *pupil) playArenaAndDuel(ctx context.Context, delay time.Duration, joined func()) error {
+func (p *pupil) playArenaAndDuel(ctx context.Context, delay time.Duration, joined func()) (err error) {
+	defer testenv.Recover(&err)
 	markJoined := sync.OnceFunc(joined)
 	defer markJoined()
 	time.Sleep(delay) // pupils do not all start at the same time
-	g, err := p.createGuest(ctx)
-	if err != nil {
-		return err
-	}
-	c, err := p.connect(ctx, g)
-	if err != nil {
-		return err
-	}
+	c := p.connect(ctx, p.createGuest(ctx))
 	defer func() { _ = c.Close() }()
-	if err := p.requestUntilAccepted(c, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: p.code}, protocol.TypeArenaJoined); err != nil {
-		return err
-	}
+	p.requestUntilAccepted(c, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: p.code}, protocol.TypeArenaJoined)
 	markJoined()
-	if err := p.play(c); err != nil || !p.playsDuel {
-		return err
+	p.play(c)
+	if p.playsDuel {
+		p.requestUntilAccepted(c, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}, protocol.TypeDuelQueued)
+		p.play(c)
+		p.duelsOver++
 	}
-	if err := p.requestUntilAccepted(c, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}, protocol.TypeDuelQueued); err != nil {
-		return err
-	}
-	if err := p.play(c); err != nil {
-		return err
-	}
-	p.duelsOver++
 	return nil
 }
 
-// createGuest creates a guest with the code of the arena. It retries while the server is busy.
-func (p *pupil) createGuest(ctx context.Context) (g player.Guest, err error) {
-	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, rand.Text(), p.code)
-	for range busyTries {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/games/demo/guests", strings.NewReader(body))
-		if err != nil {
-			return g, err
+// retryWhileBusy calls try again while it returns that the server is busy, up to a minute.
+func retryWhileBusy(request string, try func() (isBusy bool)) {
+	const tries, pause = 60, time.Second
+	for range tries {
+		if !try() {
+			return
 		}
-		r.Header.Set("Content-Type", "application/json")
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return g, err
-		}
-		err = json.NewDecoder(answer.Body).Decode(&g)
-		_ = answer.Body.Close()
-		switch answer.StatusCode {
-		case http.StatusCreated:
-			return g, err
-		case http.StatusServiceUnavailable:
-			time.Sleep(busyPause)
-		default:
-			return g, fmt.Errorf("POST guests: %s", answer.Status)
-		}
+		time.Sleep(pause)
 	}
-	return g, fmt.Errorf("POST guests: the server stayed busy")
+	testenv.FailIf(true, "%s: the server stayed busy", request)
 }
 
-// After a refusal by a busy server, a pupil retries up to busyTries times, with busyPause in between.
-const (
-	busyTries = 60
-	busyPause = time.Second
-)
-
-// connect connects and sends the hello. It retries while the server is busy.
-func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, err error) {
-	for range busyTries {
-		c, err = player.Connect(ctx, p.url, g, nil)
-		if err == nil || !strings.Contains(err.Error(), "1013") {
-			return c, err
+// createGuest creates a guest with the code of the arena.
+func (p *pupil) createGuest(ctx context.Context) (g player.Guest) {
+	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, rand.Text(), p.code)
+	retryWhileBusy("POST guests", func() bool {
+		r := testenv.Must(http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/games/demo/guests", strings.NewReader(body)))
+		r.Header.Set("Content-Type", "application/json")
+		answer := testenv.Must(http.DefaultClient.Do(r))
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusServiceUnavailable {
+			return true
 		}
-		time.Sleep(busyPause)
-	}
-	return c, err
+		testenv.FailIf(answer.StatusCode != http.StatusCreated, "POST guests: %s", answer.Status)
+		testenv.MustDo(json.NewDecoder(answer.Body).Decode(&g))
+		return false
+	})
+	return g
+}
+
+// connect connects and sends the hello.
+func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player) {
+	retryWhileBusy("hello", func() bool {
+		connected, err := player.Connect(ctx, p.url, g, nil)
+		if err != nil && strings.Contains(err.Error(), "1013") {
+			return true
+		}
+		testenv.MustDo(err)
+		c = connected
+		return false
+	})
+	return c
 }
 
 // requestUntilAccepted sends a request until its reply is of wantType. It retries only while the
 // server is busy.
-func (p *pupil) requestUntilAccepted(c *player.Player, kind string, data any, wantType string) error {
-	for range busyTries {
-		id, err := c.Send(kind, data)
-		if err != nil {
-			return err
+func (p *pupil) requestUntilAccepted(c *player.Player, kind string, data any, wantType string) {
+	retryWhileBusy(kind, func() bool {
+		id := testenv.Must(c.Send(kind, data))
+		f := testenv.Must(c.Read(time.Minute))
+		for f.Re == nil || *f.Re != id {
+			f = testenv.Must(c.Read(time.Minute))
 		}
-		f, err := c.Read(time.Minute)
-		for err == nil && (f.Re == nil || *f.Re != id) {
-			f, err = c.Read(time.Minute)
-		}
-		if err != nil || f.Type == wantType {
-			return err
+		if f.Type == wantType {
+			return false
 		}
 		var e protocol.Error
-		if err := json.Unmarshal(f.Data, &e); err != nil {
-			return err
-		}
-		if e.Code != protocol.CodeOverloaded && e.Code != protocol.CodeUnavailable {
-			return fmt.Errorf("%s was answered with %s", kind, f.Raw)
-		}
-		time.Sleep(busyPause)
-	}
-	return fmt.Errorf("%s: the server stayed busy", kind)
+		testenv.MustDo(json.Unmarshal(f.Data, &e))
+		testenv.FailIf(e.Code != protocol.CodeOverloaded && e.Code != protocol.CodeUnavailable, "%s was answered with %s", kind, f.Raw)
+		return true
+	})
 }
 
 // play answers until the match is over.
-func (p *pupil) play(c *player.Player) error {
+func (p *pupil) play(c *player.Player) {
 	for {
-		f, err := c.Read(3 * time.Minute)
-		if err != nil {
-			return err
-		}
-		switch f.Type {
+		switch f := testenv.Must(c.Read(3 * time.Minute)); f.Type {
 		case protocol.TypeMatchOver:
-			return nil
+			return
 		case protocol.TypeError:
 			var e protocol.Error
-			if err := json.Unmarshal(f.Data, &e); err != nil || e.Code == protocol.CodeRateLimited {
-				return fmt.Errorf("an answer got %s (%w)", f.Raw, err)
-			}
+			testenv.MustDo(json.Unmarshal(f.Data, &e))
+			testenv.FailIf(e.Code == protocol.CodeRateLimited, "an answer got %s", f.Raw)
 		case protocol.TypeQuestion:
 			var q protocol.Question
-			if err := json.Unmarshal(f.Data, &q); err != nil {
-				return err
-			}
-			if _, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)}); err != nil {
-				return err
-			}
+			testenv.MustDo(json.Unmarshal(f.Data, &q))
+			testenv.Must(c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)}))
 		}
 	}
 }

@@ -12,14 +12,41 @@ import (
 	"laststand/internal/testenv"
 )
 
-// webhookReceiver receives webhooks, at one path per endpoint. It refuses a message that none
-// of the keys signed, and fails the test.
-type webhookReceiver struct {
+// signedReceiver receives messages, at one path per endpoint or game. It refuses a message that none of
+// the keys signed, and fails the test.
+type signedReceiver struct {
 	URL string
 	t   *testing.T
 
-	mu       sync.Mutex
-	keys     string // one per line
+	mu   sync.Mutex
+	keys string // one per line
+}
+
+// serve serves the receiver. It calls handle with the path, without a slash, and the message.
+func (r *signedReceiver) serve(t *testing.T, handle func(w http.ResponseWriter, request *http.Request, path string, received testenv.ReceivedRequest)) {
+	t.Helper()
+	r.t, r.keys = t, testenv.OldWebhookKey
+	r.URL = testenv.Serve(t, func(w http.ResponseWriter, request *http.Request) {
+		received, err := testenv.ReadRequest(request)
+		if err != nil {
+			return
+		}
+		r.mu.Lock()
+		err = received.Verify(r.keys, time.Now())
+		r.mu.Unlock()
+		if err != nil {
+			t.Errorf("a message to %s: %v", request.URL.Path, err)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		handle(w, request, strings.TrimPrefix(request.URL.Path, "/"), received)
+	})
+}
+
+// webhookReceiver receives webhooks, at one path per endpoint.
+type webhookReceiver struct {
+	signedReceiver
+
 	events   []*webhookEvent
 	statuses map[string]func(try int) int // the status of each try of an event, by path; nil: 204
 }
@@ -55,24 +82,15 @@ type webhookEvent struct {
 
 func newWebhookReceiver(t *testing.T) *webhookReceiver {
 	t.Helper()
-	r := &webhookReceiver{t: t, keys: testenv.OldWebhookKey, statuses: map[string]func(int) int{}}
-	r.URL = testenv.Serve(t, r.handle)
+	r := &webhookReceiver{statuses: map[string]func(int) int{}}
+	r.serve(t, r.handle)
 	return r
 }
 
-func (r *webhookReceiver) handle(w http.ResponseWriter, request *http.Request) {
-	received, err := testenv.ReadRequest(request)
-	if err != nil {
-		return
-	}
+func (r *webhookReceiver) handle(w http.ResponseWriter, _ *http.Request, endpoint string, received testenv.ReceivedRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := received.Verify(r.keys, time.Now()); err != nil {
-		r.t.Errorf("a message to %s: %v", request.URL.Path, err)
-		w.WriteHeader(http.StatusUnauthorized)
-		return
-	}
-	event := r.record(strings.TrimPrefix(request.URL.Path, "/"), received.ID(), string(received.Body))
+	event := r.record(endpoint, received.ID(), string(received.Body))
 	status := http.StatusNoContent
 	if statusOfTry := r.statuses[event.endpoint]; statusOfTry != nil {
 		status = statusOfTry(event.tries)
