@@ -100,13 +100,9 @@ func (s KeySource) Load(ctx context.Context, store identity.Keys) ([]string, err
 // generatedKeys returns the keys with a name in the ledger. The first call of any node generates
 // a key, and all nodes use it.
 func generatedKeys(ctx context.Context, ledgerName string, store identity.Keys) ([]string, error) {
-	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.GenerateKey())}
-	stored, err := store.Keys(ctx, ledgerName)
-	if err == nil && len(stored) == 0 {
-		if err = store.AddKeyIfNone(ctx, ledgerName, generated); err == nil {
-			stored, err = store.Keys(ctx, ledgerName)
-		}
-	}
+	stored, err := identity.StoredKeys(ctx, store, ledgerName, func() identity.Key {
+		return identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.GenerateKey())}
+	})
 	var keys []string
 	for _, k := range stored {
 		keys = append(keys, string(k.Secret))

@@ -162,7 +162,9 @@ func loadKeys(ctx context.Context, games []string, configured map[string][]Key, 
 	for _, game := range append([]string{serverKeys}, games...) {
 		keys, err := configured[game], error(nil)
 		if game == serverKeys || len(keys) == 0 {
-			keys, err = loadStoredKeys(ctx, game, store)
+			keys, err = StoredKeys(ctx, store, game, generateKey)
+			keys = slices.Clone(keys)
+			slices.Reverse(keys) // the newest one signs
 		}
 		if err == nil {
 			err = ring.parseAndAdd(game, keys)
@@ -174,17 +176,15 @@ func loadKeys(ctx context.Context, games []string, configured map[string][]Key, 
 	return ring, nil
 }
 
-// loadStoredKeys returns the stored keys of a game, newest first, because the newest one
-// signs. If the game has none, it generates one.
-func loadStoredKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
+// StoredKeys returns the stored keys of a game, oldest first. If the game has none, it stores a
+// generated one.
+func StoredKeys(ctx context.Context, store Keys, game string, generate func() Key) ([]Key, error) {
 	keys, err := store.Keys(ctx, game)
 	if err == nil && len(keys) == 0 {
-		if err = store.AddKeyIfNone(ctx, game, generateKey()); err == nil {
+		if err = store.AddKeyIfNone(ctx, game, generate()); err == nil {
 			keys, err = store.Keys(ctx, game)
 		}
 	}
-	keys = slices.Clone(keys)
-	slices.Reverse(keys)
 	return keys, err
 }
 

@@ -3,8 +3,6 @@ package identity
 import (
 	"context"
 	"errors"
-
-	"laststand/internal/nickname"
 )
 
 // Availability says whether a nickname is free.
@@ -58,24 +56,14 @@ func (r *Registry) Rename(ctx context.Context, claims Claims, requested string, 
 		requester.Player = player.ID
 		err = r.Names.Rename(ctx, claims.Game, player.ID, name.Display, name.Skeleton)
 	}
-	return r.finishRename(ctx, claims.Game, name, requester, err)
-}
-
-// finishRename updates the view after a claim and returns the result of Rename. err is the
-// error of the claim.
-func (r *Registry) finishRename(ctx context.Context, game string, name nickname.Name, requester Requester, err error) (string, error) {
-	isTaken := errors.Is(err, ErrNicknameTaken)
-	if err == nil || isTaken {
-		r.views[game].add(name.Skeleton)
-	}
-	if err == nil {
-		r.hold(ctx, game, Requester{Player: requester.Player}, name)
-	}
-	if isTaken {
-		err = r.takenError(ctx, game, name, requester, refusalTaken)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNicknameTaken):
+		r.views[claims.Game].add(name.Skeleton)
+		return "", r.takenError(ctx, claims.Game, name, requester, refusalTaken)
+	case err != nil:
 		return "", err
 	}
+	r.views[claims.Game].add(name.Skeleton)
+	r.hold(ctx, claims.Game, Requester{Player: requester.Player}, name)
 	return name.Display, nil
 }
