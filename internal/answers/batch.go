@@ -60,37 +60,28 @@ func (b *batch) flush(ctx context.Context) error {
 	return nil
 }
 
-// save saves the blocks. If the ledger refuses them together, it saves one at a time, so
-// that a bad match does not hold up others.
+// save saves the blocks. If the ledger refuses them together, it saves one at a time, and
+// leaves out a match with a refused block. It returns only outages.
 func (b *batch) save(ctx context.Context) error {
 	s := b.saver
 	if err := s.Ledger.SaveBlocks(ctx, b.blocks); err == nil || s.IsUnavailable(err) {
 		return err
 	}
 	for _, block := range b.blocks {
-		if err := b.saveAlone(ctx, block); err != nil {
-			return err
+		if b.waiting[block.Match] {
+			err := s.Ledger.SaveBlocks(ctx, []Block{block})
+			if err == nil {
+				continue
+			}
+			if s.IsUnavailable(err) {
+				return err
+			}
+			delete(b.waiting, block.Match)
+			s.metrics.failures.WithLabelValues(reasonRefused).Inc()
+			s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
 		}
-		if !b.waiting[block.Match] {
-			b.answers -= len(block.Answers)
-		}
+		b.answers -= len(block.Answers)
 	}
-	return nil
-}
-
-// saveAlone saves a block, unless one of the match was refused. It returns only outages.
-func (b *batch) saveAlone(ctx context.Context, block Block) error {
-	s := b.saver
-	if !b.waiting[block.Match] {
-		return nil
-	}
-	err := s.Ledger.SaveBlocks(ctx, []Block{block})
-	if err == nil || s.IsUnavailable(err) {
-		return err
-	}
-	delete(b.waiting, block.Match)
-	s.metrics.failures.WithLabelValues(reasonRefused).Inc()
-	s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
 	return nil
 }
 

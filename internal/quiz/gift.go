@@ -98,11 +98,10 @@ func lastGIFTCategory(path string) string {
 
 type giftFormat string
 
+// The formats in which texts may have HTML.
 const (
-	giftMoodle   giftFormat = "moodle" // default for texts without a format: HTML allowed, lines kept
-	giftHTML     giftFormat = "html"
-	giftPlain    giftFormat = "plain"
-	giftMarkdown giftFormat = "markdown"
+	giftMoodle giftFormat = "moodle" // default for texts without a format: HTML allowed, lines kept
+	giftHTML   giftFormat = "html"
 )
 
 var giftFormatPattern = regexp.MustCompile(`^\s*\[(?i:(html|moodle|plain|markdown))\]`)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"laststand/internal/protocol"
 )
 
 // The presets of the wire contract say whether the speed of an answer counts.
@@ -13,14 +15,9 @@ const (
 )
 
 // Scoring says how many points an answer scores. All arithmetic is with integers, and
-// divisions round down. A question's multiplier multiplies all of it.
-type Scoring struct {
-	Preset  string `json:"preset"`            // Speed or Accuracy
-	Points  int64  `json:"points"`            // for a right answer, without speed
-	Penalty int64  `json:"penalty,omitempty"` // taken for an answer without points; a score never falls below 0
-	Streak  int64  `json:"streak,omitempty"`  // added for each right answer in a row before this one, at most maxStreak times
-	Partial bool   `json:"partial,omitempty"` // an answer to a Multiple question scores a share
-}
+// divisions round down. A score never falls below 0. A question's multiplier multiplies all
+// of it.
+type Scoring protocol.Scoring
 
 // The scoring of matches whose host does not choose it.
 var (

@@ -61,10 +61,6 @@ func (d *Dispatcher) Services() []taskqueue.KindConfig {
 // Run refreshes the states of endpoints, which other nodes may change, until the
 // context ends.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	if len(d.Registry.byTopic) == 0 {
-		<-ctx.Done()
-		return nil
-	}
 	refresh := timer.LogFailures(d.Logger, "read of the states of webhook endpoints", d.refreshStates)
 	refresh(ctx)
 	timer.Every(ctx, refreshInterval, refresh)
