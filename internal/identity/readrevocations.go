@@ -42,48 +42,38 @@ func (r *Revocations) Run(ctx context.Context) error {
 	return nil
 }
 
-// Refresh reads the changes now. After an error, the known ones stay in force.
+// Refresh reads the changes of revocations and keys now. If one of the two fails, it still reads the
+// other. After an error, the known ones stay in force.
 func (r *Revocations) Refresh(ctx context.Context) error {
 	r.readMu.Lock()
 	defer r.readMu.Unlock()
-	changed, hasChanged, err := r.readChanges(ctx)
+	defer r.removeEnded()
+	revision, err := withTimeout(ctx, r.Store.Revision)
+	if err != nil {
+		return err
+	}
+	if r.mustReadAll.Swap(false) {
+		r.revision, r.keysRevision = math.MaxInt64, -1 // no revision of the store, so both are read
+	}
+	changed, hasChanged, err := r.readRevocations(ctx, revision.Revocations)
+	if revision.Keys != r.keysRevision {
+		_, keysErr := withTimeout(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, r.Tokens.reload(ctx) })
+		if keysErr == nil {
+			r.keysRevision, hasChanged = revision.Keys, true
+		}
+		err = errors.Join(err, keysErr)
+	}
 	if hasChanged {
 		r.onChange(changed)
 	}
 	if err == nil {
 		r.metrics.readAt.Store(r.Now())
 	}
-	r.removeEnded()
 	return err
 }
 
-// readChanges reads revocations and keys up to the store's revision. If one of the two fails, it
-// still reads the other. hasChanged is true if anything may have changed.
-func (r *Revocations) readChanges(ctx context.Context) (changed []Revocation, hasChanged bool, err error) {
-	var revision Revision
-	err = withTimeout(ctx, func(ctx context.Context) (err error) {
-		revision, err = r.Store.Revision(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	if r.mustReadAll.Swap(false) {
-		r.revision, r.keysRevision = math.MaxInt64, -1 // no revision of the store, so both are read
-	}
-	changed, mayHaveMissed, err := r.readRevocations(ctx, revision.Revocations)
-	if revision.Keys == r.keysRevision {
-		return changed, mayHaveMissed || len(changed) > 0, err
-	}
-	keysErr := withTimeout(ctx, r.Tokens.reload)
-	if keysErr == nil {
-		r.keysRevision = revision.Keys
-	}
-	return changed, mayHaveMissed || len(changed) > 0 || keysErr == nil, errors.Join(err, keysErr)
-}
-
 // withTimeout makes one call of the store, with the time limit revocationsCallTimeout.
-func withTimeout(ctx context.Context, call func(context.Context) error) error {
+func withTimeout[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, revocationsCallTimeout)
 	defer cancel()
 	return call(ctx)
@@ -92,47 +82,44 @@ func withTimeout(ctx context.Context, call func(context.Context) error) error {
 // readRevocations reads the revocations that changed since the last read. It reads all
 // revocations if the store's revision is lower than this node's, as after a restore. It
 // also reads all if the store may have deleted ended ones that this node has not seen.
-// Until it has read all, the known ones stay in force. mayHaveMissed means that this node
-// may never learn of some revocations.
-func (r *Revocations) readRevocations(ctx context.Context, revision int64) (changed []Revocation, mayHaveMissed bool, err error) {
-	now := r.Now()
-	if revision < r.revision || now-r.readAt > EndedRevocationTTL.Milliseconds()/2 {
-		if changed, err = r.readSince(ctx, 0); err != nil {
+// Until it has read all, the known ones stay in force. hasChanged is true if some changed, or
+// if this node may never learn of some.
+func (r *Revocations) readRevocations(ctx context.Context, revision int64) (changed []Revocation, hasChanged bool, err error) {
+	now, since := r.Now(), r.revision
+	mustReadAll := revision < since || now-r.readAt > EndedRevocationTTL.Milliseconds()/2
+	if mustReadAll {
+		since = 0
+	}
+	if since != revision || mustReadAll {
+		if changed, err = r.readSince(ctx, since); err != nil && mustReadAll {
 			return nil, false, err
 		}
-		r.apply(prolongRevocations(changed, now), true)
-		if mayHaveMissed = now-r.readAt > EndedRevocationTTL.Milliseconds(); mayHaveMissed {
-			r.missedReads.Add(1)
-		}
-		r.revision = 0
-	} else if revision > r.revision {
-		changed, err = r.readSince(ctx, r.revision)
-		r.apply(prolongRevocations(changed, now), false)
+		r.apply(prolongRevocations(changed, now), mustReadAll)
+	}
+	mayHaveMissed := now-r.readAt > EndedRevocationTTL.Milliseconds()
+	if mayHaveMissed {
+		r.missedReads.Add(1)
 	}
 	if len(changed) > 0 {
-		r.revision = changed[len(changed)-1].Seq
+		since = changed[len(changed)-1].Seq
 	}
 	if err == nil {
-		r.revision, r.readAt = max(r.revision, revision), now
+		since, r.readAt = max(since, revision), now
 	}
-	return changed, mayHaveMissed, err
+	r.revision = since
+	return changed, mayHaveMissed || len(changed) > 0, err
 }
 
 // readSince reads the revocations that changed after the change seq, in pages. After an error
 // it returns those of the pages that it has read.
 func (r *Revocations) readSince(ctx context.Context, seq int64) (found []Revocation, err error) {
 	for {
-		var page []Revocation
-		err := withTimeout(ctx, func(ctx context.Context) (err error) {
-			page, err = r.Store.RevocationsSince(ctx, seq, revocationsPageSize)
-			return err
+		page, err := withTimeout(ctx, func(ctx context.Context) ([]Revocation, error) {
+			return r.Store.RevocationsSince(ctx, seq, revocationsPageSize)
 		})
-		if err != nil {
-			return found, err
-		}
 		found = append(found, page...)
-		if len(page) < revocationsPageSize {
-			return found, nil
+		if err != nil || len(page) < revocationsPageSize {
+			return found, err
 		}
 		seq = page[len(page)-1].Seq
 	}
