@@ -95,21 +95,13 @@ func (imp *importer) addCSVRow(line int, columns, row []string) {
 	}
 }
 
-// maxCSVChoices is the number of columns choice1, choice2 …
-const maxCSVChoices = 8
-
-var csvColumns = append([]string{
-	"id", "kind", "text", "right", "value", "tolerance", "accepted", "category", "difficulty", "lang",
-	"explanation", "source", "licence", "media",
-}, choiceColumns()...)
-
-func choiceColumns() []string {
-	var names []string
-	for n := 1; n <= maxCSVChoices; n++ {
-		names = append(names, "choice"+strconv.Itoa(n))
-	}
-	return names
-}
+var (
+	choiceColumns = []string{"choice1", "choice2", "choice3", "choice4", "choice5", "choice6", "choice7", "choice8"}
+	csvColumns    = append([]string{
+		"id", "kind", "text", "right", "value", "tolerance", "accepted", "category", "difficulty", "lang",
+		"explanation", "source", "licence", "media",
+	}, choiceColumns...)
+)
 
 // csvRow has the non-empty cells of a row, by the name of the column.
 type csvRow map[string]string
@@ -129,7 +121,7 @@ func (row csvRow) toQuestion(defaultLang string) (Question, error) {
 }
 
 func (row csvRow) setChoices(q *Question, lang string) error {
-	for n, name := range choiceColumns() {
+	for n, name := range choiceColumns {
 		choice, isSet := row[name]
 		if isSet && len(q.Choices) < n {
 			return fmt.Errorf("choice%d is empty but %s is not", len(q.Choices)+1, name)
@@ -150,10 +142,8 @@ func (row csvRow) setRight(q *Question) error {
 	}
 	for number := range strings.SplitSeq(row["right"], ";") {
 		number = strings.ToLower(strings.TrimSpace(number))
-		if q.Kind == Boolean && number == "true" {
-			number = "1"
-		} else if q.Kind == Boolean && number == "false" {
-			number = "2"
+		if q.Kind == Boolean {
+			number = cmp.Or(map[string]string{"true": "1", "false": "2"}[number], number)
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > len(q.Choices) {
