@@ -3,7 +3,6 @@ package identity_test
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -40,22 +39,6 @@ func openNode(t testing.TB, sqlLedger *ledger.Ledger, config identity.Config) *i
 	config.Revocations = testenv.Need(identity.OpenRevocations(t.Context(), revocations))(t)
 	config.Names, config.NameSource, config.Epoch = sqlLedger.Names, sqlLedger.Names, sqlLedger.Epoch()
 	return identity.Open(config)
-}
-
-// memorySnapshots stores snapshots in memory. It implements identity.Snapshots.
-type memorySnapshots struct{ byGame sync.Map }
-
-func (m *memorySnapshots) Load(game string) ([]byte, error) {
-	snapshot, found := m.byGame.Load(game)
-	if !found {
-		return nil, fs.ErrNotExist
-	}
-	return snapshot.([]byte), nil
-}
-
-func (m *memorySnapshots) Save(game string, snapshot []byte) error {
-	m.byGame.Store(game, snapshot)
-	return nil
 }
 
 // runningNode is the registry of a running node, with its metrics.
@@ -209,8 +192,8 @@ func TestConcurrentEnsuresCreateOnePlayer(t *testing.T) {
 // names.
 func TestNodesReadEachOthersNames(t *testing.T) {
 	testenv.EachSQLInParallel(t, func(t *testing.T, db testenv.SQL) {
-		sqlLedger, snapshots := openLedger(t, db), &memorySnapshots{}
-		nodeA, nodeB := start(t, sqlLedger, snapshots), start(t, sqlLedger, &memorySnapshots{})
+		sqlLedger, snapshots := openLedger(t, db), identity.NewFakeSnapshots()
+		nodeA, nodeB := start(t, sqlLedger, snapshots), start(t, sqlLedger, identity.NewFakeSnapshots())
 		nodeA.waitForNames(t, 0)
 		nodeB.waitForNames(t, 0)
 		ada := testenv.Need(nodeA.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"}))(t)

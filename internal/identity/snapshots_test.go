@@ -13,15 +13,17 @@ import (
 	"laststand/internal/testenv"
 )
 
-// fakeSnapshots stores snapshots in memory.
-type fakeSnapshots struct {
+// FakeSnapshots stores snapshots in memory.
+type FakeSnapshots struct {
 	mu     sync.Mutex
 	files  map[string][]byte
 	isDown bool
 	saves  int
 }
 
-func (s *fakeSnapshots) Load(game string) ([]byte, error) {
+func NewFakeSnapshots() *FakeSnapshots { return &FakeSnapshots{files: map[string][]byte{}} }
+
+func (s *FakeSnapshots) Load(game string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	content, exists := s.files[game]
@@ -31,7 +33,7 @@ func (s *fakeSnapshots) Load(game string) ([]byte, error) {
 	return content, nil
 }
 
-func (s *fakeSnapshots) Save(game string, snapshot []byte) error {
+func (s *FakeSnapshots) Save(game string, snapshot []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isDown {
@@ -42,16 +44,16 @@ func (s *fakeSnapshots) Save(game string, snapshot []byte) error {
 	return nil
 }
 
-func (s *fakeSnapshots) setDown(down bool) {
+func (s *FakeSnapshots) setDown(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isDown = down
 }
 
 // savedSnapshots runs a registry with one name until it has saved snapshots, and returns them.
-func savedSnapshots(t *testing.T, store *fakeStore) *fakeSnapshots {
+func savedSnapshots(t *testing.T, store *fakeStore) *FakeSnapshots {
 	t.Helper()
-	snapshots := &fakeSnapshots{files: map[string][]byte{}}
+	snapshots := NewFakeSnapshots()
 	store.claim(t, "Ada")
 	_, end := store.startRegistry(t, snapshots.setInConfig)
 	end()
@@ -62,7 +64,7 @@ func savedSnapshots(t *testing.T, store *fakeStore) *fakeSnapshots {
 }
 
 // setInConfig makes a registry use the snapshots.
-func (s *fakeSnapshots) setInConfig(c *Config) { c.Snapshots = s }
+func (s *FakeSnapshots) setInConfig(c *Config) { c.Snapshots = s }
 
 func (r *startedRegistry) snapshotCount(outcome string) float64 {
 	return testutil.ToFloat64(r.replicator.metrics.snapshots.WithLabelValues(outcome))
@@ -160,7 +162,7 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 // failed save is counted and repeated.
 func TestSnapshotsAreSavedRegularlyAndAtTheEnd(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, store *fakeStore) {
-		snapshots := &fakeSnapshots{files: map[string][]byte{}}
+		snapshots := NewFakeSnapshots()
 		registry, end := store.startRegistry(t, snapshots.setInConfig)
 		checkSaves := func(want int, when string) {
 			t.Helper()
