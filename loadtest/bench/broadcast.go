@@ -20,15 +20,14 @@ import (
 const pushPause = 500 * time.Millisecond
 
 // Broadcast measures how long a push takes to reach every watcher of an arena. Its floor is
-// a server that only writes the same number of bytes to as many sockets.
+// a server that only writes frames to as many sockets.
 //
 //	go run ./loadtest bench broadcast                 # 10,000 watchers, 3 runs of each
 //	go run ./loadtest bench broadcast -watchers 2000 -pushes 10 -runs 1
 //
-// The time of a push starts when the node opens the question, or before the first write of
-// the floor. It ends when the last watcher has read the push. The processor time is that of
-// the server for each frame that a watcher received. An arena also pushes that a question is
-// closed.
+// The time of a push starts when the server opens the question. It ends when the last watcher has
+// read the push. The processor time is that of the server for each frame that a watcher received. It
+// also pushes that a question is closed.
 type Broadcast struct {
 	options  `set:"runs=3"`
 	Watchers int `default:"10000" help:"Sockets that receive each push."`
@@ -44,23 +43,14 @@ func (o *Broadcast) Run(ctx context.Context) {
 func (o *Broadcast) parts(r *players.Report) []part {
 	t := r.Table("push to the last watcher", "p50 ms", "max ms", "bytes", "server µs")
 	node := testenv.NodeOptions{Count: 1, Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
-	size := 0
-	return []part{
-		{"arena", node, func(ctx context.Context, c cluster) { size = o.measureArena(ctx, t, c) }},
-		{"floor", testenv.NodeOptions{Floor: []string{FloorProcess}}, func(ctx context.Context, c cluster) {
-			o.measure(ctx, t, c, "floor", "", o.Pushes, func() {
-				for range o.Pushes {
-					testenv.MustDo(players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.URLs()[0], size)}.Do(ctx, new(any)))
-					time.Sleep(pushPause)
-				}
-			})
-		}},
+	measure := func(row string) func(context.Context, cluster) {
+		return func(ctx context.Context, c cluster) { o.measure(ctx, t, c, row) }
 	}
+	return []part{{"arena", node, measure("laststand")}, {"floor", testenv.NodeOptions{Floor: []string{FloorProcess}}, measure("floor")}}
 }
 
-// measureArena measures the questions of an arena with one player, and returns the size of a
-// push. The host opens and closes each question.
-func (o *Broadcast) measureArena(ctx context.Context, t *players.Table, c cluster) (size int) {
+// measure adds a row of figures of the questions of an arena with one player and the watchers.
+func (o *Broadcast) measure(ctx context.Context, t *players.Table, c cluster, row string) {
 	host, made := makeArena(ctx, c.URLs()[0], protocol.NewArena{
 		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.Pushes, Lang: "en"},
 	})
@@ -68,33 +58,29 @@ func (o *Broadcast) measureArena(ctx context.Context, t *players.Table, c cluste
 	player := testenv.Must(connectPlayer(ctx, c.URLs()[0], 0))
 	defer player.Close()
 	testenv.MustDo(player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}))
-	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.Pushes, func() {
-		testenv.MustDo(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}))
-		time.Sleep(2 * pushPause)
-		for n := range 2 * o.Pushes { // opens each question, and closes it
-			testenv.MustDo(host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1}))
-			time.Sleep(pushPause)
-		}
-	})
-}
-
-// measure connects watchers, lets lead cause the pushes, and adds a row of figures. Each
-// watcher receives a number of frames. It returns the size of a push.
-func (o *Broadcast) measure(ctx context.Context, t *players.Table, c cluster, row, code string, frames int, lead func()) (size int) {
 	w := watchers{all: make([]*players.Player, o.Watchers), last: make([]float64, o.Pushes)}
 	defer w.close()
-	w.connect(ctx, c.URLs()[0], code)
+	w.connect(ctx, c.URLs()[0], made.Code)
 	for _, one := range w.all {
 		w.reading.Go(func() error { return w.read(one) })
 	}
 	server := c.All[0].PID()
 	before := testenv.Must(testenv.CPUTime(server))
-	lead()
+	o.lead(host, made.ArenaID)
 	spent := testenv.Must(testenv.CPUTime(server)) - before
 	testenv.MustDo(w.reading.Wait())
 	slices.Sort(w.last)
-	t.Add(row, w.last[o.Pushes/2], w.last[o.Pushes-1], float64(w.size), micros(spent)/float64(frames*o.Watchers))
-	return w.size
+	t.Add(row, w.last[o.Pushes/2], w.last[o.Pushes-1], float64(w.size), micros(spent)/float64(2*o.Pushes*o.Watchers))
+}
+
+// lead lets the host start the arena, and open and close each question.
+func (o *Broadcast) lead(host *players.Player, arenaID string) {
+	testenv.MustDo(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: arenaID}))
+	time.Sleep(2 * pushPause)
+	for n := range 2 * o.Pushes {
+		testenv.MustDo(host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: arenaID, After: (n+1)/2 - 1}))
+		time.Sleep(pushPause)
+	}
 }
 
 // watchers are connections that receive the pushes of an arena.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,6 @@ type Floor struct {
 	arenas  []*floorArena
 	waiting *floorPlayer // waits for an opponent; nil: nobody does
 	duels   int          // so far
-	sockets []*websocket.Conn
 }
 
 // Run runs the program. It fails by testenv.Must.
@@ -51,7 +49,6 @@ func (f *Floor) Run(ctx context.Context) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/ws", f.serveSocket)
 	mux.HandleFunc("POST /v1/games/demo/arenas", f.serveNewArena)
-	mux.HandleFunc("/push", f.servePush)
 	testenv.MustDo(testenv.ServeFloor(ctx, mux))
 }
 
@@ -65,7 +62,7 @@ func (f *Floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	number := strconv.Itoa(len(f.arenas))
-	f.arenas = append(f.arenas, newFloorArena(number, f.Players, a.Questions.Count, false))
+	f.arenas = append(f.arenas, newFloorArena(number, f.Players, a.Questions.Count, a.Pace))
 	w.WriteHeader(http.StatusCreated)
 	_ = json.NewEncoder(w).Encode(protocol.ArenaMade{ArenaID: number, Code: number})
 }
@@ -87,7 +84,7 @@ func (f *Floor) joinDuel(p *floorPlayer) {
 	}
 	f.waiting = nil
 	f.duels++
-	duel := newFloorArena(strconv.Itoa(f.duels), 2, f.Questions, true)
+	duel := newFloorArena(strconv.Itoa(f.duels), 2, f.Questions, duelPace)
 	f.mu.Unlock()
 	for _, player := range []*floorPlayer{opponent, p} {
 		player.arena.Store(duel)
@@ -96,34 +93,11 @@ func (f *Floor) joinDuel(p *floorPlayer) {
 	duel.broadcast()
 }
 
-// servePush writes a push of a size to every socket in turn. The push opens a question now. It
-// is larger if its fields need more.
-func (f *Floor) servePush(w http.ResponseWriter, r *http.Request) {
-	size, err := strconv.Atoi(r.FormValue("size"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	encode := func(text string) []byte {
-		return protocol.EncodePush(protocol.TypeQuestion, protocol.Question{Text: text, OpensAt: time.Now().UnixMilli()})
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	push := encode(strings.Repeat("x", max(size-len(encode("")), 0)))
-	for _, conn := range f.sockets {
-		_ = conn.WriteMessage(websocket.TextMessage, push) // a watcher that has disconnected misses it
-	}
-	_ = json.NewEncoder(w).Encode(len(f.sockets))
-}
-
 func (f *Floor) serveSocket(w http.ResponseWriter, r *http.Request) {
 	conn, err := f.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return
 	}
-	f.mu.Lock()
-	f.sockets = append(f.sockets, conn)
-	f.mu.Unlock()
 	go f.serve(conn) // until its client disconnects; the handler returns, so that its memory is freed
 }
 
@@ -169,7 +143,7 @@ func (p *floorPlayer) handle(frame []byte) error {
 	switch {
 	case request.Type == protocol.TypeHello:
 		kind, data = protocol.TypeWelcome, protocol.Welcome{}
-	case request.Type == protocol.TypeArenaJoin && request.Data.As == "":
+	case request.Type == protocol.TypeArenaJoin && request.Data.As != "host":
 		p.arena.Store(p.floor.arena(request.Data.Code))
 		p.arena.Load().join(p.conn.NetConn())
 	case request.Type == protocol.TypeDuelJoin:
@@ -180,6 +154,8 @@ func (p *floorPlayer) handle(frame []byte) error {
 		p.floor.joinDuel(p)
 		return nil
 	case request.Type == protocol.TypeArenaStart:
+		defer p.floor.arena(request.Data.ArenaID).start()
+	case request.Type == protocol.TypeArenaNext:
 		defer p.floor.arena(request.Data.ArenaID).broadcast()
 	}
 	return p.write(protocol.EncodeReply(&request.ID, kind, data))

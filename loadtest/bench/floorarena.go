@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,12 +16,15 @@ import (
 )
 
 // floorArena is an arena or a duel of the floor. It sends the next frames to all players when
-// all of an arena have answered, and after each answer in a duel.
+// all of an arena have answered, and after each answer in a duel. With the pace host, it sends the
+// next frame when the host asks for it.
 type floorArena struct {
 	number        string
+	pace          string
 	match         string
-	seq           int64 // of the newest frame
-	answersABatch int64 // how many answers lead to the next frames
+	madeAt        []byte // when the questions open, until the host asks for them
+	seq           int64  // of the newest frame
+	answersABatch int64  // how many answers lead to the next frames
 	answered      atomic.Int64
 	batches       [][]byte // the frames to send at the start and then
 
@@ -44,12 +49,16 @@ func (a *floorArena) addPush(push []byte) {
 
 func (a *floorArena) startBatch() { a.batches = append(a.batches, nil) }
 
+// duelPace is the pace of a duel.
+const duelPace = "duel"
+
 // newFloorArena prepares all frames of an arena or a duel: the first question, then each close with
 // the next question or the end. In a duel both players are found first, and each answer is
 // announced; the second answer closes the question.
-func newFloorArena(number string, players, questions int, isDuel bool) *floorArena {
-	a := &floorArena{number: number, match: "01JD" + strings.Repeat("0", 22-len(number)) + number, answersABatch: int64(players), batches: make([][]byte, 1)}
-	rating, delta, now := 1500, 12, time.Now().UnixMilli()
+func newFloorArena(number string, players, questions int, pace string) *floorArena {
+	a := &floorArena{number: number, pace: pace, match: "01JD" + strings.Repeat("0", 22-len(number)) + number, answersABatch: int64(players), batches: make([][]byte, 1)}
+	rating, delta, now, isDuel := 1500, 12, time.Now().UnixMilli(), pace == duelPace
+	a.madeAt = strconv.AppendInt(nil, now, 10)
 	over := protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}}
 	if isDuel {
 		a.answersABatch = 1
@@ -71,6 +80,9 @@ func newFloorArena(number string, players, questions int, isDuel bool) *floorAre
 			a.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
 		}
 		a.add(protocol.TypeQuestionClosed, floorClose(q, players))
+		if pace == "host" {
+			a.startBatch()
+		}
 	}
 	a.add(protocol.TypeMatchOver, over)
 	if isDuel {
@@ -113,12 +125,23 @@ func (a *floorArena) countAnswer() {
 	}
 }
 
+// start sends the first question, unless the host opens it.
+func (a *floorArena) start() {
+	if a.pace != "host" {
+		a.broadcast()
+	}
+}
+
 // broadcast sends the next frames to all players, with one write each.
 func (a *floorArena) broadcast() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	batch := a.batches[a.next]
+	if a.pace == "host" {
+		batch = bytes.ReplaceAll(batch, a.madeAt, strconv.AppendInt(nil, time.Now().UnixMilli(), 10))
+	}
 	for _, socket := range a.sockets {
-		_, _ = socket.Write(a.batches[a.next]) // a player that has disconnected misses it
+		_, _ = socket.Write(batch) // a player that has disconnected misses it
 	}
 	a.next++
 }

@@ -20,12 +20,13 @@ import (
 // not safe for concurrent use.
 type member struct {
 	Guest
-	group  *Group
-	dice   *rand.Rand
-	dialer Dialer
-	view   *checker.View
-	isLost bool      // saw a violation, or could not connect, and plays no more
-	overAt time.Time // when the last match ended; zero: it is settled
+	group    *Group
+	dice     *rand.Rand
+	dialer   Dialer
+	view     *checker.View
+	isSilent bool      // sends no request, not even a ping
+	isLost   bool      // saw a violation, or could not connect, and plays no more
+	overAt   time.Time // when the last match ended; zero: it is settled
 
 	isConnected bool      // has connected, and has not disconnected for good
 	refusal     error     // of the last attempt to connect; nil: it succeeded
@@ -203,6 +204,7 @@ func (p *member) matchReply(h received) received {
 	p.unanswered = slices.Delete(p.unanswered, i, i+1)
 	switch {
 	case h.request.kind == protocol.TypePing:
+		p.group.Stats.Add(Pong, h.ReceivedAt.Sub(h.request.sentAt))
 		return received{}
 	case h.request.kind == protocol.TypeMatchSync:
 		return p.handleState(h)

@@ -83,7 +83,7 @@ const helloID = 1
 // that the welcome names. It sends all unanswered requests again.
 func (p *member) startConnection(player *Player) {
 	p.dropConnection() // the replaced one
-	p.connection, p.clockLeadMS = &frameReader{Player: player, frames: make(chan checker.Frame, 64)}, player.ClockLeadMS
+	p.connection, p.clockLeadMS = &frameReader{Player: player, frames: make(chan checker.Frame, p.dialer.Buffer/32)}, player.ClockLeadMS
 	go p.connection.read() // the method close waits for it
 	p.lastFrameAt, p.leaveAt = time.Now(), time.Time{}
 	p.stateOf, _ = p.view.Position()
@@ -141,7 +141,7 @@ func (p *member) leaveSilentServer(now time.Time) bool {
 	case slices.ContainsFunc(p.unanswered, func(q *request) bool { return now.Sub(q.sentAt) > timeout }):
 		p.countLoss("connection silent")
 	default:
-		if now.Sub(p.lastFrameAt) > timeout && !p.isAwaitingReply(protocol.TypePing) {
+		if !p.isSilent && now.Sub(p.lastFrameAt) > timeout && !p.isAwaitingReply(protocol.TypePing) {
 			p.ask(protocol.TypePing, protocol.Ping{At: json.RawMessage("0")})
 		}
 		return false

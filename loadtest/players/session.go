@@ -1,23 +1,13 @@
 package players
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 )
-
-// session is an idle session or a watcher. To save memory, nothing reads ahead for it.
-type session struct {
-	*member
-	isWatcher bool
-	startedAt time.Time // of the first attempt to connect; zero after it has once connected
-}
 
 // AddIdle starts n sessions that do nothing.
 func (g *Group) AddIdle(n int) { g.addSessions(n, false) }
@@ -33,87 +23,46 @@ func (g *Group) addSessions(n int, areWatchers bool) {
 				return
 			}
 			p, err := g.newMember(g.closing, "player")
+			defer p.disconnect()
 			if err == nil {
-				p.dialer.Buffer = 512
-				err = (&session{member: p, isWatcher: areWatchers, startedAt: time.Now()}).keep()
+				p.dialer.Buffer, p.isSilent = 512, !areWatchers
+				err = p.keepSession()
 			}
-			if g.closing.Err() == nil {
-				p.reportEnd(err)
-			}
+			p.reportEnd(err)
 		})
 	}
 }
 
-// keep connects, and reconnects when the connection is lost, until the group closes. It returns the
-// end of a connection after which it must not reconnect.
-func (s *session) keep() error {
-	for failures := 0; ; failures++ {
-		connectedAt := time.Now()
-		err := s.connectAndRead()
-		if time.Since(connectedAt) > time.Minute { // the connection had lasted
-			failures = 0
-		}
-		after, ok := ReconnectAfter(err)
-		if !ok || s.group.Strict {
-			return fmt.Errorf("the connection was closed: %w", err)
-		}
-		if !s.group.pause(after * time.Duration(min(1+failures, maxBackoff))) {
-			return nil
-		}
-	}
-}
-
-// connectAndRead reads one connection until it ends, and returns the reason.
-func (s *session) connectAndRead() (err error) {
-	g := s.group
-	s.server = g.server(s.dice, s.server)
-	p, err := s.dial(g.closing)
-	if err != nil {
-		return err
-	}
-	if !s.startedAt.IsZero() {
-		g.Stats.Add(Served, time.Since(s.startedAt))
-		s.startedAt = time.Time{}
-	}
-	defer func() {
-		if g.closing.Err() == nil {
-			g.Stats.Count("session "+outcome(err), 1)
-		}
-	}()
-	defer context.AfterFunc(g.closing, func() { _ = p.Close() })()
-	defer p.Close()
+// keepSession keeps a session connected until the group closes. If it may not be silent, it
+// watches a leaderboard.
+func (p *member) keepSession() (err error) {
 	defer testenv.Recover(&err)
-	if s.isWatcher {
-		testenv.Must(p.Send(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}))
+	g, startedAt, isWelcome := p.group, time.Now(), false
+	interval, sendsPings := time.Hour, !p.isSilent && p.group.PingInterval > 0
+	if sendsPings {
+		interval = g.PingInterval
 	}
-	for {
-		if s.isWatcher && g.PingInterval > 0 {
-			s.ping(p)
-			g.pause(g.PingInterval)
-			continue
+	for pingAt := startedAt; ; {
+		h := p.next(g.closing, pingAt)
+		switch h.Type {
+		case protocol.TypeWelcome:
+			if isWelcome {
+				g.Stats.Count("session reconnected", 1)
+			} else {
+				g.Stats.Add(Served, time.Since(startedAt))
+			}
+			if isWelcome = true; !p.isSilent {
+				p.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+			}
+		case protocol.TypeBoard:
+			g.Stats.Count("boards pushed", 1)
+		case protocol.TypeError:
+			checker.BreachIf(g.Strict, "refused: %s", h.Raw)
+		case "":
+			if pingAt = time.Now().Add(interval); sendsPings {
+				p.ask(protocol.TypePing, protocol.Ping{At: json.RawMessage("1")})
+			}
 		}
-		s.read(p, time.Hour)
+		p.checkConnection()
 	}
-}
-
-// read reads a frame, and counts the pushes of leaderboards.
-func (s *session) read(p *Player, timeout time.Duration) []byte {
-	raw := testenv.Must(p.ReadRaw(timeout))
-	switch {
-	case bytes.HasPrefix(raw, []byte(`{"type":"`+protocol.TypeBoard+`"`)):
-		s.group.Stats.Count("boards pushed", 1)
-	case bytes.Contains(raw, []byte(`"type":"`+protocol.TypeError+`"`)) && s.group.Strict:
-		checker.BreachIf(true, "refused: %s", raw)
-	}
-	return raw
-}
-
-// ping sends a ping and waits for its pong.
-func (s *session) ping(p *Player) {
-	sentAt := time.Now()
-	testenv.Must(p.Send(protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}))
-	for isAnswered := false; !isAnswered; {
-		isAnswered = bytes.Contains(s.read(p, s.group.ReplyTimeout), []byte(`"type":"`+protocol.TypePong+`"`))
-	}
-	s.group.Stats.Add(Pong, time.Since(sentAt))
 }
