@@ -176,8 +176,8 @@ const (
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	metrics := newMetrics(c.Registry)
-	return &Lobby{&activities{Config: c}, newLocalTickets(c.Wheel, metrics.tickets), metrics}
+	local := newLocalTickets(c.Wheel)
+	return &Lobby{&activities{Config: c}, local, newMetrics(c.Registry, local)}
 }
 
 func newID() string { return ulid.Make().String() }

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"laststand/internal/timer"
 )
 
@@ -24,15 +22,14 @@ type localTicket struct {
 // concurrent use.
 type localTickets struct {
 	wheel *timer.Wheel
-	count prometheus.Gauge
 
 	mu      sync.Mutex
 	tickets map[playerKey]localTicket
 	claimed map[string]bool // ids of tickets of any node that a try of this node is pairing
 }
 
-func newLocalTickets(wheel *timer.Wheel, count prometheus.Gauge) *localTickets {
-	return &localTickets{wheel: wheel, count: count, tickets: make(map[playerKey]localTicket), claimed: make(map[string]bool)}
+func newLocalTickets(wheel *timer.Wheel) *localTickets {
+	return &localTickets{wheel: wheel, tickets: make(map[playerKey]localTicket), claimed: make(map[string]bool)}
 }
 
 // schedule makes this node handle a ticket: it calls try after a wait. It replaces an earlier
@@ -49,7 +46,6 @@ func (l *localTickets) schedule(t Ticket, wait time.Duration, isHandled bool, tr
 		former.tryTimer.Stop()
 	}
 	l.tickets[t.key()] = localTicket{t.ID, l.wheel.After(wait, try)}
-	l.count.Set(float64(len(l.tickets)))
 }
 
 // drop makes this node stop handling a ticket.
@@ -65,7 +61,6 @@ func (l *localTickets) drop(key playerKey, id string) {
 	if len(l.tickets) == 0 { // a new map, because maps never shrink
 		l.tickets = make(map[playerKey]localTicket)
 	}
-	l.count.Set(float64(len(l.tickets)))
 }
 
 // claim reserves tickets for one try of this node until it calls release. It returns false
