@@ -59,9 +59,10 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 func (l *limits) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits {
 	limits := l.config.Limits
 	return ws.Limits{
-		PerAddress: limits.ConnectionsPerAddress, CodeAttempts: codeAttempts,
-		TotalCap: l.NewCap("websockets"), AddressCap: l.NewCap("websockets_per_address"),
-		PendingHelloCap: l.NewCap("unauthenticated_websockets"), IdleCap: l.NewCap("idle_websockets"), MessageCap: l.NewCap("messages_per_second"),
+		PlacesConfig: overload.PlacesConfig{
+			PerAddress: limits.ConnectionsPerAddress, TotalCap: l.NewCap("websockets"), AddressCap: l.NewCap("websockets_per_address"), PendingCap: l.NewCap("unauthenticated_websockets"),
+		},
+		CodeAttempts: codeAttempts, IdleCap: l.NewCap("idle_websockets"), MessageCap: l.NewCap("messages_per_second"),
 		Hellos:           l.nodeRule("hellos_per_minute_per_address", "hellos from this address", limits.HellosPerMinutePerAddress, time.Minute, 0),
 		HellosPerNode:    l.nodeRule("hellos_per_minute", "hellos at this node", limits.HellosPerMinute, time.Minute, (limits.HellosPerMinute+29)/30), // a burst is the hellos of 2 s
 		ReplaysPerPlayer: l.nodeRule(config.RuleLongReplaysPerPlayer, "long replays of matches, send the seq of the last push seen", 1, 5*time.Second, 0),

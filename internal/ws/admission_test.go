@@ -188,9 +188,11 @@ func TestLimitsInDryRunRefuseNothing(t *testing.T) {
 	n := startNode(t, withMessagesPerSecond(0.001), func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 0
 		c.Limits = Limits{
-			PerAddress: 1, TotalCap: rules.NewCap("connections"), AddressCap: rules.NewCap("connections_per_address"),
-			PendingHelloCap: rules.NewCap("hello_missing"), MessageCap: rules.NewCap("messages_per_second"),
-			Hellos: rules.NewRule(overload.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
+			PlacesConfig: overload.PlacesConfig{
+				PerAddress: 1, TotalCap: rules.NewCap("connections"), AddressCap: rules.NewCap("connections_per_address"), PendingCap: rules.NewCap("hello_missing"),
+			},
+			MessageCap: rules.NewCap("messages_per_second"),
+			Hellos:     rules.NewRule(overload.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
 		}
 	})
 	n.connectPlayer("ada").expectPong()

@@ -11,13 +11,10 @@ import (
 // refusals of a limit and decides whether the limit is enforced. A nil Cap enforces the
 // limit and does not count.
 type Limits struct {
-	PerAddress int64 // maximum of websockets per address, 0 for no limit
+	overload.PlacesConfig // Max is Config.MaxConnections
 
-	TotalCap        *overload.Cap // of MaxConnections, and of the last places, which players in no match do not get
-	AddressCap      *overload.Cap // of PerAddress, and of the share of an address as the node fills
-	PendingHelloCap *overload.Cap // of sessions without a hello: at the limit a new session evicts an older one
-	IdleCap         *overload.Cap // of idle sessions while the node is nearly full: they are evicted
-	MessageCap      *overload.Cap // of messages per session and second
+	IdleCap    *overload.Cap // of idle sessions while the node is nearly full: they are evicted
+	MessageCap *overload.Cap // of messages per session and second
 
 	CodeAttempts  *overload.FailureLimiter // of arenas' join codes; nil for no limit
 	Hellos        *overload.Rule           // per address; nil for no limit

@@ -35,7 +35,7 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 100
-		c.Limits.PendingHelloCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("pending_hello")
+		c.Limits.PendingCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("pending_hello")
 	})
 	first := n.connectSilent("198.51.100.1", 1)[0]
 	largestGroup := n.connectSilent("2a00:1:2:3::1", minPendingLimit-1)

@@ -169,8 +169,6 @@ func (s *services) init(config Config) {
 		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter,
 		Parked: s.metrics.parked, Wakeups: s.metrics.wakeups,
 	})
-	s.places = overload.NewPlaces(overload.PlacesConfig{
-		Max: config.MaxConnections, PerAddress: config.Limits.PerAddress,
-		TotalCap: config.Limits.TotalCap, AddressCap: config.Limits.AddressCap, PendingCap: config.Limits.PendingHelloCap,
-	})
+	s.Limits.Max = config.MaxConnections
+	s.places = overload.NewPlaces(s.Limits.PlacesConfig)
 }

@@ -121,7 +121,7 @@ func readStream(parker *Parker, stream io.Reader) (got []string) {
 	for {
 		message, err := conn.ReadMessage()
 		switch {
-		case errors.Is(err, ErrSuspended): // after messages have grown the stack
+		case errors.Is(err, ErrSuspended): // it is parked
 			continue
 		case errors.Is(err, ErrInvalidFrame):
 			return append(got, invalid)

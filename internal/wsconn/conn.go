@@ -34,7 +34,6 @@ type Conn struct {
 	gotMessage bool // a text or binary message since the last wait
 	wasQuiet   bool // the client is quiet, or was before the last message
 	parkSoon   bool // see ParkSoon
-	stackGrown bool // handling messages has grown the stack of the goroutine
 
 	writeMu      sync.Mutex
 	pendingBytes []byte // bytes that writeFunc must still write

@@ -59,27 +59,15 @@ func (c *Conn) nextMessage() (Message, error) {
 // suspend parks a quiet connection. It returns true if the calling goroutine must end. A
 // connection is quiet if nothing has arrived for Config.QuietAfter. It is also quiet if,
 // after such a time, only a ping or a pong has arrived. So a client can unpark its
-// connection at most twice in that time. If a connection cannot be parked, and messages
-// have grown the stack, a new goroutine with a small stack continues.
+// connection at most twice in that time.
 func (c *Conn) suspend() bool {
-	gotMessage, parkSoon, wasQuiet := c.gotMessage, c.parkSoon, c.wasQuiet
+	mustPark := c.parkSoon || c.wasQuiet && !c.gotMessage // after a message the next one often follows soon
 	c.gotMessage, c.parkSoon, c.wasQuiet = false, false, false
-	c.stackGrown = c.stackGrown || gotMessage
-	if gotMessage && !parkSoon || c.isClosing() {
-		return false // after a message the next one often follows soon
+	if !mustPark || c.rawConn == nil || c.frames.isMidMessage() {
+		return false
 	}
-	stackGrown := c.stackGrown
-	c.stackGrown = false
-	if (wasQuiet || parkSoon) && c.rawConn != nil && !c.frames.isMidMessage() {
-		c.setReadDeadline(noDeadline, 0) // a parked connection has no timer
-		if c.parker.park(c) {
-			return true
-		}
-	}
-	if stackGrown {
-		go c.resume()
-	}
-	return stackGrown
+	c.setReadDeadline(noDeadline, 0) // a parked connection has no timer
+	return c.parker.park(c)
 }
 
 // limitWait sets the deadline of the next read. A message that has started must end in time.
