@@ -91,22 +91,18 @@ func (h queueRoutes) states(ctx context.Context, games ...string) ([]Queue, erro
 	return states, nil
 }
 
-func (h queueRoutes) state(ctx context.Context, game string) (Queue, error) {
-	states, err := h.states(ctx, game)
+func (h queueRoutes) get(r *request) (any, error) { return h.stateAfter(r, nil) }
+
+// stateAfter returns the state of the queue after a change, or the error of the change.
+func (h queueRoutes) stateAfter(r *request, err error) (Queue, error) {
+	var states []Queue
+	if err == nil {
+		states, err = h.states(r.ctx, r.game)
+	}
 	if err != nil {
 		return Queue{}, err
 	}
 	return states[0], nil
-}
-
-func (h queueRoutes) get(r *request) (any, error) { return h.stateAfter(r, nil) }
-
-// stateAfter returns the state of the queue after a change, or the error of the change.
-func (h queueRoutes) stateAfter(r *request, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	return h.state(r.ctx, r.game)
 }
 
 // peek returns the oldest items, and leaves them in the queue. They are personal data.
@@ -135,7 +131,7 @@ func (h queueRoutes) setMaxLen(r *request, body queueSettings) (any, error) {
 }
 
 func (h queueRoutes) drain(r *request, body drainBody) (any, error) {
-	before, err := h.state(r.ctx, r.game)
+	before, err := h.stateAfter(r, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -145,10 +141,7 @@ func (h queueRoutes) drain(r *request, body drainBody) (any, error) {
 	} else {
 		err = h.send(r.ctx, before)
 	}
-	if err != nil {
-		return nil, err
-	}
-	after, err := h.state(r.ctx, r.game)
+	after, err := h.stateAfter(r, err)
 	return DrainedQueue{after, discarded}, err
 }
 
