@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
-	"laststand/internal/lobby"
-	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/redisstore"
@@ -23,20 +19,11 @@ import (
 type accessControl struct {
 	*ledger.Revocations
 	*identity.Registry
-	accounts      *ledger.Accounts
-	players       *ledger.Players
-	engine        *match.Engine
-	lobby         *lobby.Lobby
-	arenas        *arena.Service
-	forgetInRedis func(ctx context.Context, game, player string) error // deletes what Redis stores about a player for days
-	log           *slog.Logger
+	*node
 }
 
-func (n *node) accessControl() accessControl {
-	forgetPlayer := func(ctx context.Context, game, player string) error {
-		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redisstore.NewSessions(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
-	}
-	return accessControl{n.ledger.Revocations, n.identity, n.ledger.Accounts, n.ledger.Players, n.engine, n.lobby, n.arenas, forgetPlayer, n.log}
+func newAccessControl(n *node) accessControl {
+	return accessControl{n.ledger.Revocations, n.identity, n}
 }
 
 // applyRevocations makes this node apply changes of bans and revocations to its sessions and its
@@ -100,13 +87,13 @@ func (a accessControl) LiftRevocation(ctx context.Context, revocation identity.R
 // current match. Erase also deletes the Redis keys of the player; if that fails, they expire
 // later.
 func (a accessControl) Erase(ctx context.Context, game, player string) error {
-	if err := a.applyNow(ctx, a.accounts.Erase(ctx, game, player)); err != nil {
+	if err := a.applyNow(ctx, a.ledger.Accounts.Erase(ctx, game, player)); err != nil {
 		return err
 	}
 	a.forfeit(ctx, game, player)
 	ctx, cancel := followUpContext(ctx)
 	defer cancel()
-	if err := errors.Join(a.forgetInRedis(ctx, game, player), a.lobby.ReleaseErasedPlayer(ctx, game, player)); err != nil {
+	if err := errors.Join(a.matches.ForgetSeen(ctx, game, player), redisstore.NewSessions(a.redis.Client, a.id, a.now).Forget(ctx, game, player), a.lobby.ReleaseErasedPlayer(ctx, game, player)); err != nil {
 		a.log.WarnContext(ctx, "Redis cleanup of an erased player failed; the keys stay until they expire", "game", game, "error", err)
 	}
 	return nil
@@ -114,7 +101,7 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 
 // UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
-	account, err = a.accounts.UnlinkAccount(ctx, game, id)
+	account, err = a.ledger.Accounts.UnlinkAccount(ctx, game, id)
 	return account, a.applyNow(ctx, err)
 }
 
@@ -125,7 +112,7 @@ func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (iden
 	if err != nil {
 		return identity.Player{}, err
 	}
-	return a.players.PlayerBySkeleton(ctx, game, n.Skeleton)
+	return a.ledger.Players.PlayerBySkeleton(ctx, game, n.Skeleton)
 }
 
 // forfeit makes a player leave the lobby, arena or match. If that fails, it logs a warning, and
@@ -166,7 +153,7 @@ func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkReq
 			return "", err
 		}
 	}
-	if err := a.applyNow(ctx, a.accounts.LinkAccount(ctx, game, guest, account)); err != nil {
+	if err := a.applyNow(ctx, a.ledger.Accounts.LinkAccount(ctx, game, guest, account)); err != nil {
 		return "", err
 	}
 	if account != guest {

@@ -31,6 +31,9 @@ func startTasks(log *slog.Logger, tasks ...backgroundTask) (stopAndWait func()) 
 	}
 }
 
+// maintenance is the background work of a node on the ledger.
+type maintenance struct{ *node }
+
 // maintenanceInterval is how often the server looks for new days, for past days to summarize
 // and for old erasures. A new day of an idle game starts at most this late.
 const maintenanceInterval = 5 * time.Second
@@ -45,10 +48,10 @@ func nowAndEvery(interval time.Duration, work func(context.Context)) backgroundT
 
 // forEachGame returns a function that does work for one game after the other. It logs the first
 // error of a series, per game.
-func (n *node) forEachGame(operation string, work func(ctx context.Context, game string) error) func(context.Context) {
+func (m maintenance) forEachGame(operation string, work func(ctx context.Context, game string) error) func(context.Context) {
 	var works []func(context.Context)
-	for _, game := range n.config.GameNames() {
-		works = append(works, timer.LogFailures(n.log.With("game", game), operation, func(ctx context.Context) error { return work(ctx, game) }))
+	for _, game := range m.config.GameNames() {
+		works = append(works, timer.LogFailures(m.log.With("game", game), operation, func(ctx context.Context) error { return work(ctx, game) }))
 	}
 	return func(ctx context.Context) {
 		for _, work := range works {
@@ -60,25 +63,25 @@ func (n *node) forEachGame(operation string, work func(ctx context.Context, game
 // dayTasks returns the task that starts the days of idle games, and the task that summarizes past
 // days, because the summary of a large day takes minutes. In a busy game, the first result of a
 // day starts the day.
-func (n *node) dayTasks() []backgroundTask {
+func (m maintenance) dayTasks() []backgroundTask {
 	startDay := func(ctx context.Context, game string) error {
-		started, err := n.ledger.Days.StartNewDays(ctx, game)
+		started, err := m.ledger.Days.StartNewDays(ctx, game)
 		if err != nil || !started {
 			return err
 		}
-		n.log.InfoContext(ctx, "day started", "game", game)
-		return n.leaderboards.Apply(ctx, game)
+		m.log.InfoContext(ctx, "day started", "game", game)
+		return m.leaderboards.Apply(ctx, game)
 	}
 	summarizeDays := func(ctx context.Context, game string) error {
-		count, err := n.ledger.Days.SumDays(ctx, game)
+		count, err := m.ledger.Days.SumDays(ctx, game)
 		if count > 0 {
-			n.log.InfoContext(ctx, "days summarized", "game", game, "days", count)
+			m.log.InfoContext(ctx, "days summarized", "game", game, "days", count)
 		}
 		return err
 	}
 	return []backgroundTask{
-		nowAndEvery(maintenanceInterval, n.forEachGame("day change", startDay)),
-		nowAndEvery(maintenanceInterval, n.forEachGame("day summary", summarizeDays)),
+		nowAndEvery(maintenanceInterval, m.forEachGame("day change", startDay)),
+		nowAndEvery(maintenanceInterval, m.forEachGame("day summary", summarizeDays)),
 	}
 }
 
@@ -92,27 +95,27 @@ const (
 // cleanupTasks returns the tasks that delete old data: entries of the audit log, answers and
 // matches beyond the retention of their game, and what the ledger keeps about erased players for
 // ledger.ErasureRetention.
-func (n *node) cleanupTasks() []backgroundTask {
+func (m maintenance) cleanupTasks() []backgroundTask {
 	deleteAudit := func(ctx context.Context) error {
-		_, err := n.ledger.Audit.ForgetAuditEntries(ctx, n.config.Audit.Retention(), auditCleanupBatch)
+		_, err := m.ledger.Audit.ForgetAuditEntries(ctx, m.config.Audit.Retention(), auditCleanupBatch)
 		return err
 	}
 	deleteMatches := func(ctx context.Context, game string) error {
-		deleted, err := n.ledger.OldMatches.DeleteOld(ctx, game)
+		deleted, err := m.ledger.OldMatches.DeleteOld(ctx, game)
 		if deleted > 0 {
-			n.log.InfoContext(ctx, "old matches and answers deleted", "game", game, "deleted", deleted)
+			m.log.InfoContext(ctx, "old matches and answers deleted", "game", game, "deleted", deleted)
 		}
 		return err
 	}
 	forgetErased := func(ctx context.Context) (err error) {
 		for hasMore := true; hasMore && err == nil; {
-			hasMore, err = n.ledger.Accounts.ForgetErased(ctx, ledger.ErasureRetention)
+			hasMore, err = m.ledger.Accounts.ForgetErased(ctx, ledger.ErasureRetention)
 		}
 		return err
 	}
 	return []backgroundTask{
-		nowAndEvery(cleanupInterval, timer.LogFailures(n.log, "audit log cleanup", deleteAudit)),
-		nowAndEvery(cleanupInterval, n.forEachGame("retention", deleteMatches)),
-		nowAndEvery(maintenanceInterval, timer.LogFailures(n.log, "cleanup after erasures", forgetErased)),
+		nowAndEvery(cleanupInterval, timer.LogFailures(m.log, "audit log cleanup", deleteAudit)),
+		nowAndEvery(cleanupInterval, m.forEachGame("retention", deleteMatches)),
+		nowAndEvery(maintenanceInterval, timer.LogFailures(m.log, "cleanup after erasures", forgetErased)),
 	}
 }

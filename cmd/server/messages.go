@@ -3,17 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"strings"
 	"time"
 
 	"laststand/internal/answers"
-	"laststand/internal/ledger"
-	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/redisx"
 	"laststand/internal/taskqueue"
-	"laststand/internal/timer"
 )
 
 // The kinds of messages that the inboxes of nodes get, besides those of matches.
@@ -34,7 +30,7 @@ func (n *node) handleMessages() {
 		n.taskNotifier.Receive(nil)
 	})
 	handleMessage(n, kindSessionReplaced, func(m sessionReplaced) { n.sessions.CloseReplaced(m.Game, m.Player, m.Number) })
-	handleMessage(n, kindMatchCorrected, newCorrectionNotices(n).notify)
+	handleMessage(n, kindMatchCorrected, corrections{n}.notify)
 	if n.redis.Kind != redisx.KindEmbedded {
 		connectTaskNotifier(n.taskNotifier, n.inbox, n.aliveNodes)
 	}
@@ -82,10 +78,6 @@ func (n *node) sendSessionReplaced(ctx context.Context, node, game, player strin
 	sendMessage(ctx, n.inbox, []string{node}, kindSessionReplaced, sessionReplaced{game, player, number})
 }
 
-func (n *node) corrections() corrections {
-	return corrections{n.ledger.Corrections, n.leaderboards, newCorrectionNotices(n).announce}
-}
-
 // voidTimeout limits MakeVoid. A match of 10,000 players takes some seconds.
 const voidTimeout = time.Minute
 
@@ -95,7 +87,7 @@ const voidTimeout = time.Minute
 func (c corrections) MakeVoid(ctx context.Context, v answers.Void) (isNew bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), voidTimeout)
 	defer cancel()
-	if isNew, err = c.ledger.MakeVoid(ctx, v); err != nil {
+	if isNew, err = c.ledger.Corrections.MakeVoid(ctx, v); err != nil {
 		return false, err
 	}
 	if isNew {
@@ -111,28 +103,15 @@ type matchCorrected struct {
 	Question int    `json:"question"`
 }
 
-// correctionNotices tells the players of a match that it was counted again. Nodes send the notice
-// to each other; each node pushes to the players who are connected to it.
-type correctionNotices struct {
-	inbox      *redisx.Inbox
-	aliveNodes func() []string
-	history    *ledger.History
-	presence   *match.Presence
-	wheel      *timer.Wheel
-	log        *slog.Logger
-}
-
-func newCorrectionNotices(n *node) correctionNotices {
-	return correctionNotices{n.inbox, n.aliveNodes, n.ledger.History, &n.presence, n.wheel, n.log}
-}
-
-func (c correctionNotices) announce(ctx context.Context, corrected matchCorrected) {
+// announce tells the players of a match at all nodes that it was counted again. Nodes send the
+// notice to each other; each node pushes to the players who are connected to it.
+func (c corrections) announce(ctx context.Context, corrected matchCorrected) {
 	sendMessage(ctx, c.inbox, c.aliveNodes(), kindMatchCorrected, corrected)
 	c.notify(corrected)
 }
 
 // notify notifies the players at this node. It does not block.
-func (c correctionNotices) notify(corrected matchCorrected) {
+func (c corrections) notify(corrected matchCorrected) {
 	c.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), pushCorrectedTimeout)
 		defer cancel()
@@ -148,11 +127,11 @@ const (
 )
 
 // push pushes their new scores and ranks to the players of a match at this node.
-func (c correctionNotices) push(ctx context.Context, corrected matchCorrected) error {
-	m, err := c.history.Match(ctx, corrected.Game, corrected.Match)
+func (c corrections) push(ctx context.Context, corrected matchCorrected) error {
+	m, err := c.ledger.History.Match(ctx, corrected.Game, corrected.Match)
 	for from := 0; from < m.Players && err == nil; from += correctedPageSize {
 		var page []protocol.OverStanding
-		page, err = c.history.Standings(ctx, m, from, from+correctedPageSize)
+		page, err = c.ledger.History.Standings(ctx, m, from, from+correctedPageSize)
 		for _, s := range page {
 			if session, isHere := c.presence.Find(corrected.Game, s.Player); isHere {
 				session.Push("", protocol.EncodePush(protocol.TypeMatchCorrected, protocol.MatchCorrected{

@@ -181,8 +181,8 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopWebhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	stopPlayerTasks := startTasks(n.log, n.reporting.players.Run)
-	stopMatchTasks := startTasks(n.log, append(n.dayTasks(), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
-	stopMaintenanceTasks := startTasks(n.log, append(n.cleanupTasks(), n.certificate.Run, n.ledgerWatch.run)...)
+	stopMatchTasks := startTasks(n.log, append(maintenance{n}.dayTasks(), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
+	stopMaintenanceTasks := startTasks(n.log, append(maintenance{n}.cleanupTasks(), n.certificate.Run, n.ledgerWatch.run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitLeaderboards(ctx)

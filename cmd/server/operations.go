@@ -11,17 +11,16 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/match"
 	"laststand/internal/ops"
-	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
 )
 
 func (n *node) operations() ops.Config {
-	access := n.accessControl()
+	access := newAccessControl(n)
 	taskActions := taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TopicActions{taskqueue.SettleTopic: n.settler}) // the settler handles tasks of its own topic
 	return ops.Config{
 		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: verifyAdmin(n.identity), Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: taskActions, Leaderboards: n.leaderboards,
 		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: access, Players: access, Keys: access,
-		Corrections: n.corrections(), Days: n.ledger.Days, Health: n.players.Handler, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
+		Corrections: corrections{n}, Days: n.ledger.Days, Health: n.players.Handler, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}
 }
 
@@ -37,16 +36,12 @@ func verifyAdmin(tokens *identity.Registry) func(ctx context.Context, token stri
 
 // corrections changes results, first in the ledger and then on the leaderboards. It
 // implements ops.Corrections and httpapi.Voids.
-type corrections struct {
-	ledger       *ledger.Corrections
-	leaderboards settle.Leaderboards
-	announce     func(ctx context.Context, corrected matchCorrected) // tells the players of all nodes
-}
+type corrections struct{ *node }
 
 // Correct disqualifies the results of a match, or of one player in it. It returns the number of
 // ledger rows that the correction cancels.
 func (c corrections) Correct(ctx context.Context, correction ops.Correction) (int, error) {
-	count, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
+	count, err := c.ledger.Corrections.Disqualify(ctx, ledger.Disqualification{
 		Game: correction.Game, Match: correction.Match, Player: correction.Player, Reason: correction.Reason, By: correction.By,
 	})
 	if errors.Is(err, match.ErrNotFound) {

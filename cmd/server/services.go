@@ -157,7 +157,7 @@ func (n *node) createServers(pages []web.Game) {
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims.OfTopics, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Voids: n.corrections(), Players: n.ledger.Public.Players, History: n.ledger.Public.History, Answers: n.ledger.Public.Answers, Seats: n.engine, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
+		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: newAccessControl(n), Arenas: n.arenas, Voids: corrections{n}, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Answers: n.ledger.Public.Answers, Seats: n.engine, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
 		Logger: n.log, Registry: n.registry, Tracer: n.tracing.tracer, Websocket: n.sessions, Page: web.Handler(pages), IsOriginAllowed: origins.Allow,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,
