@@ -8,7 +8,6 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
-	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/redisstore"
 )
@@ -108,11 +107,7 @@ func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (acco
 // PlayerNamed returns the player whose nickname looks like name. It implements ops.Players. It
 // also finds nicknames that the word lists now refuse.
 func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
-	n, err := nickname.Parse(name)
-	if err != nil {
-		return identity.Player{}, err
-	}
-	return a.ledger.Players.PlayerBySkeleton(ctx, game, n.Skeleton)
+	return findNamed(ctx, a.ledger.Players, game, name)
 }
 
 // forfeit makes a player leave the lobby, arena or match. If that fails, it logs a warning, and

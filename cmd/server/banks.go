@@ -22,16 +22,20 @@ func (n *node) openBanks(ctx context.Context) (*quiz.Library, error) {
 // seatSource implements lobby.Players and arena.Players.
 type seatSource struct{ *ledger.Players }
 
+// FindNamed returns the id of the player whose nickname looks like name, or "" if there is none.
 func (s seatSource) FindNamed(ctx context.Context, game, name string) (string, error) {
-	var player string
-	n, err := nickname.Parse(name)
-	if err == nil {
-		var p identity.Player
-		p, err = s.PlayerBySkeleton(ctx, game, n.Skeleton)
-		player = p.ID
-	}
+	player, err := findNamed(ctx, s.Players, game, name)
 	if errors.Is(err, nickname.ErrInvalid) || errors.Is(err, identity.ErrNotFound) {
 		return "", nil
 	}
-	return player, err
+	return player.ID, err
+}
+
+// findNamed returns the player whose nickname looks like name.
+func findNamed(ctx context.Context, players *ledger.Players, game, name string) (identity.Player, error) {
+	parsed, err := nickname.Parse(name)
+	if err != nil {
+		return identity.Player{}, err
+	}
+	return players.PlayerBySkeleton(ctx, game, parsed.Skeleton)
 }
