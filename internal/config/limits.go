@@ -109,37 +109,34 @@ func DryRunRules() []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// DryRun selects the rules that count the requests they would refuse, and refuse none: all
-// rules, or those in rules.
-type DryRun struct {
-	all   bool
-	rules []string
-}
+// DryRun has the rules that count the requests they would refuse, and refuse none. In YAML, true
+// stands for DryRunRules, and false for none.
+type DryRun []string
 
 var _ yaml.Marshaler = DryRun{}
 
-// Includes reports whether a rule is in dry run. Two rules of connections never are.
-func (d DryRun) Includes(rule string) bool {
-	if d.all {
-		return rule != httpserver.RuleHeader && rule != httpserver.RuleStranger
-	}
-	return slices.Contains(d.rules, rule)
-}
+// Includes reports whether a rule is in dry run.
+func (d DryRun) Includes(rule string) bool { return slices.Contains(d, rule) }
 
 // UnmarshalYAML decodes true, false or a list of rule names.
 func (d *DryRun) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.ScalarNode {
-		return node.Decode(&d.all)
+	if node.Kind != yaml.ScalarNode {
+		return node.Decode((*[]string)(d))
 	}
-	return node.Decode(&d.rules)
+	var isAll bool
+	err := node.Decode(&isAll)
+	if *d = nil; isAll {
+		*d = DryRunRules()
+	}
+	return err
 }
 
-// MarshalYAML encodes the list of rule names, or true or false if there is no list.
+// MarshalYAML encodes the list of rule names, or true or false.
 func (d DryRun) MarshalYAML() (any, error) {
-	if len(d.rules) == 0 {
-		return d.all, nil
+	if isAll := slices.Equal(d, DryRunRules()); isAll || len(d) == 0 {
+		return isAll, nil
 	}
-	return d.rules, nil
+	return []string(d), nil
 }
 
 // MatchLimits limits matches per player and per address (the IP address of a client; IPv6: its

@@ -105,11 +105,10 @@ func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
-	isSection := node.Kind == yaml.MappingNode && v.Type() != reflect.TypeFor[DryRun]()
 	switch {
-	case isSection && v.Kind() == reflect.Struct:
+	case node.Kind == yaml.MappingNode && v.Kind() == reflect.Struct:
 		d.decodeKeys(node, path, v, make(map[string]bool))
-	case isSection && v.Kind() == reflect.Map: // of games
+	case node.Kind == yaml.MappingNode && v.Kind() == reflect.Map: // of games
 		v.Set(reflect.MakeMap(v.Type()))
 		d.decodeKeys(node, path, v, make(map[string]bool))
 	case node.Kind == yaml.SequenceNode && v.Kind() == reflect.Slice:
@@ -202,6 +201,9 @@ func describeValue(node *yaml.Node) string {
 }
 
 func expectedValue(t reflect.Type) string {
+	if t == reflect.TypeFor[DryRun]() {
+		return "true or false or a list of rules"
+	}
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64:
 		return "a whole number"
@@ -213,9 +215,6 @@ func expectedValue(t reflect.Type) string {
 		return "a list"
 	case reflect.String:
 		return "a text"
-	}
-	if t == reflect.TypeFor[DryRun]() {
-		return "true or false or a list of rules"
 	}
 	return "a section of fields"
 }

@@ -85,7 +85,7 @@ func (v *validation) validateWithoutKeys() {
 	if v.ProxyProtocol != string(httpserver.ProxyOff) && len(v.TrustedProxies) == 0 {
 		v.errs.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", v.ProxyProtocol)
 	}
-	for _, name := range v.Limits.DryRun.rules {
+	for _, name := range v.Limits.DryRun {
 		if ruleNames := DryRunRules(); !slices.Contains(ruleNames, name) {
 			v.errs.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(ruleNames, ", "))
 		}
