@@ -58,7 +58,7 @@ func (n *node) aliveNodes() []string { return n.reporting.Alive() }
 // connectTaskNotifier makes a notifier send notifications to the inboxes of the nodes that alive
 // returns, and receive theirs. A node that may have missed messages must call Receive without
 // kinds, which wakes the workers of all kinds. Call it before Run.
-func connectTaskNotifier(notifier *taskqueue.CrossNodeNotifier, inbox *redisx.Inbox, alive func() []string) {
+func connectTaskNotifier(notifier *taskqueue.Notifier, inbox *redisx.Inbox, alive func() []string) {
 	notifier.Publish = func(ctx context.Context, kinds []string) error {
 		inbox.Send(ctx, alive(), kindTasksAdded, []byte(strings.Join(kinds, " ")))
 		return nil

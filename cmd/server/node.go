@@ -50,7 +50,6 @@ type node struct {
 	ledgerWatch  *ledgerWatch
 	wheel        *timer.Wheel
 	presence     match.Presence
-	taskSignal   taskqueue.Notifier // wakes the task workers of this node when there are new tasks
 	tracing      tracing
 	clients      clients              // HTTP clients for sinks and webhooks
 	receiverKeys *config.ReceiverKeys // keys that sign messages to sinks and webhooks
@@ -71,7 +70,7 @@ type node struct {
 	settler           *settle.Service
 	answers           *answers.Saver
 	maintainer        *taskqueue.Maintainer
-	taskNotifier      *taskqueue.CrossNodeNotifier
+	taskNotifier      *taskqueue.Notifier
 	webhookRegistry   *webhook.Registry // the webhooks of all games
 	dispatcher        *webhook.Dispatcher
 	workers           *taskqueue.Workers
@@ -107,7 +106,7 @@ func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, met
 	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: newWheel(metrics), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry)
-	n.taskNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: &n.taskSignal, Registry: n.registry})
+	n.taskNotifier = taskqueue.NewNotifier(n.registry)
 	var err error
 	if n.tracing, err = newTracing(ctx, n); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (n *node) createServices(ctx context.Context) error {
 	if err := n.createReporting(); err != nil {
 		return err
 	}
-	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
+	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Logger: n.log, Registry: n.registry})
 	n.createWebhooks()
 	n.createLeaderboards()
 	n.createMatches()
@@ -155,7 +155,7 @@ func (n *node) createServers(pages []web.Game) {
 		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
 	})
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
-	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims.OfTopics, Notifier: &n.taskSignal, Registry: n.registry})
+	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims.OfTopics, Notifier: n.taskNotifier, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: newAccessControl(n), Arenas: n.arenas, Voids: corrections{n}, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Answers: n.ledger.Public.Answers, Seats: n.engine, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
 		Logger: n.log, Registry: n.registry, Tracer: n.tracing.tracer, Websocket: n.sessions, Page: web.Handler(pages), IsOriginAllowed: origins.Allow,
@@ -209,7 +209,7 @@ func (n *node) createWebhooks() {
 		TopLists: leaderboard.NewTopLists(n.config.LeaderboardConfigs(), n.ledger.Leaderboards, n.ledger.Names),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{
-		Store: n.ledger.Claims, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
+		Store: n.ledger.Claims, Notifier: n.taskNotifier, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
 	})
 }
 

@@ -15,15 +15,15 @@ import (
 
 // notifiedNode is a node that sends and receives task notifications.
 type notifiedNode struct {
-	*taskqueue.CrossNodeNotifier
+	*taskqueue.Notifier
 	signal    <-chan struct{} // for a worker of the kind work
 	runs      []func(context.Context) error
 	listening func() bool
 }
 
 func newNotifiedNode() *notifiedNode {
-	notifier := &taskqueue.Notifier{}
-	n := &notifiedNode{CrossNodeNotifier: taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: notifier, Registry: prometheus.NewRegistry()}), signal: notifier.Subscribe("work")}
+	n := &notifiedNode{Notifier: taskqueue.NewNotifier(prometheus.NewRegistry())}
+	n.signal = n.Subscribe("work")
 	n.runs = append(n.runs, n.Run)
 	return n
 }
@@ -71,7 +71,7 @@ func TestTaskNotificationsReachAllNodesThroughInboxes(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		node := newNotifiedNode()
 		inbox := redisx.NewInbox(conn, redisx.InboxConfig{Node: id})
-		connectTaskNotifier(node.CrossNodeNotifier, inbox, func() []string { return ids })
+		connectTaskNotifier(node.Notifier, inbox, func() []string { return ids })
 		node.runs = append(node.runs, inbox.Run)
 		node.listening = func() bool { return inbox.Ready(t.Context()) == nil }
 		nodes = append(nodes, node)

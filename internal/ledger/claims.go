@@ -98,9 +98,6 @@ func claimAllocations(ctx context.Context, tx *transaction, allocations []taskqu
 	}
 	tx.bulk(ctx, claimTasks, rows, appendTask(&tasks))
 	sortTasks(tasks)
-	if len(tasks) > 0 {
-		tx.topics = append(tx.topics, "") // leases start
-	}
 	moveScanCursors(ctx, tx, allocations, tasks)
 	return tasks
 }
@@ -212,7 +209,6 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]
 // Renew implements taskqueue.ClaimStore.
 func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
-		tx.topics = append(tx.topics, "") // leases may end earlier
 		tx.bulk(ctx, renewLeases, held.pendingRows(c.topicPrefix, lease.Milliseconds()), held.markHeld())
 		return nil
 	})
@@ -228,7 +224,6 @@ func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt)
 		}
 	}
 	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
-		tx.topics = append(tx.topics, "") // waits may start
 		_, err := changeLocked(ctx, tx, func(scan scanFunc) {
 			tx.bulk(ctx, lockClaimed, held.pendingRows(c.topicPrefix), scan)
 		}, func(t *taskqueue.Task, now int64) error {

@@ -106,19 +106,10 @@ func (db *database) inTx(ctx context.Context, f func(*transaction) error) error 
 		return err
 	}
 	err = describe("COMMIT", begun.Commit())
-	db.notifyTopics(tx.topics)
-	return err
-}
-
-// notifyTopics notifies topics that had no ready task before and have one now. The topic
-// "" means that maintenance has work: a lease or a wait has started.
-func (db *database) notifyTopics(topics []string) {
-	if db.notifyTopic == nil {
-		return
-	}
-	for _, topic := range topics {
+	for _, topic := range tx.topics {
 		db.notifyTopic(topic)
 	}
+	return err
 }
 
 // inSnapshot runs f in a reading transaction. All its reads see the ledger at the same
@@ -143,7 +134,7 @@ type transaction struct {
 	*sql.Tx
 	db     *database
 	err    error    // the first one
-	topics []string // to notify after the commit: see notifyTopics
+	topics []string // those that had no ready task before and have one now, to notify after the commit
 }
 
 // exec runs a statement and returns the number of changed rows.

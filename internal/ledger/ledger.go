@@ -23,7 +23,7 @@ type Config struct {
 	TimeZones      map[string]*time.Location // time zone of each game's days; missing: UTC
 	PairDuelLimits map[string]int64          // by game: how many duels of the same two players count per day; 0 or missing: all
 	Retention      map[string]Retention      // by game; missing: for good
-	NotifyTopic    func(topic string)        // called for each topic with new work, "" for maintenance; must not block; may be nil
+	NotifyTopic    func(topic string)        // called for each topic with new work; must not block; may be nil
 	Events         Events                    // makes the tasks that report events; nil: no tasks
 	ClusterTime    func() int64              // cluster time, epoch ms, which must confirm a new day; nil: no second clock
 	Logger         *slog.Logger              // nil: slog.Default
@@ -113,6 +113,9 @@ func openUnmigrated(ctx context.Context, config Config) (db *database, publicPoo
 		return nil, nil, err
 	}
 	db.log, db.notifyTopic = cmp.Or(config.Logger, slog.Default()), config.NotifyTopic
+	if db.notifyTopic == nil {
+		db.notifyTopic = func(string) {}
+	}
 	db.clockSQL = cmp.Or(config.clockSQL, db.clockSQL)
 	return db, publicPool, nil
 }

@@ -133,9 +133,6 @@ func (e *enqueueBatch) insert(ctx context.Context, tx *transaction) error {
 	}
 	var key taskKey
 	tx.bulk(ctx, insertTask, rows, eachRow(func() { e.byKey[key].isNew = true }, &key.topic, &key.game, &key.key))
-	if slices.ContainsFunc(e.items, func(item *enqueueItem) bool { return item.isNew && item.State == taskqueue.StateLater }) {
-		tx.topics = append(tx.topics, "")
-	}
 	tx.bulk(ctx, selectTasksByKey, e.unresolvedKeys(), e.scanKnown)
 	if unresolved := e.unresolvedKeys(); tx.err == nil && len(unresolved) > 0 {
 		return fmt.Errorf("%w: %d keys", errKeyDeleted, len(unresolved))

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"math"
 	"strings"
 	"time"
 
@@ -22,7 +21,7 @@ const (
 
 	lockDue = `
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
-	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
+	selectHasDue = `SELECT EXISTS (SELECT 1 FROM tasks WHERE tasks.due_at <= (SELECT {now}))`
 
 	lockExpired  = `SELECT tasks.id, tasks.topic, tasks.priority FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
 	deleteTasks  = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
@@ -44,6 +43,9 @@ const (
 // ReturnDue implements taskqueue.MaintenanceStore. While another process runs ReturnDue,
 // it does nothing and returns zeros.
 func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
+	if hasDue, err := getValue[bool](ctx, m.database, selectHasDue); err != nil || !hasDue {
+		return returned, err
+	}
 	err = m.inTx(ctx, func(tx *transaction) error {
 		var id int64
 		if !tx.get(ctx, into(&id), lockMaintenance) {
@@ -60,13 +62,6 @@ func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqu
 		return taskqueue.DueCounts{}, err
 	}
 	return returned, nil
-}
-
-// NextDue implements taskqueue.MaintenanceStore.
-func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
-	var dueAt, now int64
-	ok, err = m.get(ctx, into(&dueAt, &now), selectNextDue)
-	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, ok, err
 }
 
 // ForgetTasks implements taskqueue.MaintenanceStore. It also deletes the queues of these

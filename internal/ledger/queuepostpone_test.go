@@ -41,9 +41,7 @@ func TestAPostponedTaskKeepsItsAttempts(t *testing.T) {
 		}
 		q.wantQueue("a", 2, 2, 2)
 		for n := int64(1); n <= 3; n++ {
-			if wait, ok, err := q.Maintenance.NextDue(t.Context()); wait != 30*time.Second || !ok || err != nil {
-				t.Errorf("due in %s, %v, %v", wait, ok, err)
-			}
+			q.wantDueIn(id, 30*time.Second)
 			q.advanceClock(30*time.Second - time.Millisecond)
 			q.maintain()
 			q.claimNone("it is not due")

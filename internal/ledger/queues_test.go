@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"laststand/internal/taskqueue"
 	"laststand/internal/testenv"
@@ -131,38 +130,5 @@ func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 		if got := testenv.Need(q.Maintenance.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
 			t.Errorf("%+v", got)
 		}
-	})
-}
-
-// Maintenance is notified when a wait or a lease starts or changes.
-func TestMaintenanceIsNotifiedOfWaitsAndLeases(t *testing.T) {
-	eachQueue(t, func(t *testing.T, q *queueFixture) {
-		rang := func(cause string, want bool) {
-			t.Helper()
-			if slices.Contains(q.woken, "") != want {
-				t.Errorf("%s: notified topics %q", cause, q.woken)
-			}
-			q.woken = nil
-		}
-		later := newTask("a", "later")
-		later.NotBefore = q.now + time.Hour.Milliseconds()
-		q.enqueue(newTask("a", "1"), newTask("a", "2"), newTask("a", "3"))
-		rang("enqueue", false)
-		q.enqueue(later)
-		rang("enqueue for later", true)
-		q.enqueue(later)
-		rang("enqueue once more", false)
-		tasks := q.claim(3)
-		rang("claim", true)
-		q.claimNone("there is no more")
-		rang("claim of nothing", false)
-		q.hasLease(q.Claims.Renew(t.Context(), taskLeases(tasks), time.Second))
-		rang("renewal", true)
-		q.complete(tasks[0])
-		rang("complete", false)
-		q.fail(tasks[1], time.Minute, false)
-		rang("fail", true)
-		q.hasLease(returnTasks(t.Context(), q.Claims, taskLeases(tasks[2:])))
-		rang("return", true)
 	})
 }

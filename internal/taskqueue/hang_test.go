@@ -39,23 +39,16 @@ func (s *hangingStore) Depth(ctx context.Context, state State, n int) (int64, ti
 	return s.memoryQueue.Depth(ctx, state, n)
 }
 
-func (s *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
-	if err := s.hangOnce(ctx, "next"); err != nil {
-		return 0, false, err
-	}
-	return s.memoryQueue.NextDue(ctx)
-}
-
 // A hanging call of the store does not stop the maintainer.
 func TestMaintainerContinuesAfterAHangingCall(t *testing.T) {
 	t.Parallel()
-	for _, call := range []string{"due", "depth", "next"} {
+	for _, call := range []string{"due", "depth"} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &hangingStore{newMemoryQueue(1), call}
-			store.notifier = &Notifier{}
+			store.notifier = NewNotifier(nil)
 			task := store.tasks[0]
 			task.Postpone(time.Now().UnixMilli(), time.Minute)
-			maintainer := NewMaintainer(MaintainerConfig{Store: store, Notifier: store.notifier, Logger: slog.New(slog.DiscardHandler)})
+			maintainer := NewMaintainer(MaintainerConfig{Store: store, Logger: slog.New(slog.DiscardHandler)})
 			testenv.Run(t, maintainer.Run)
 			time.Sleep(2 * time.Minute)
 			if store.count(StateWaiting) != 1 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,11 +15,9 @@ import (
 // MaintenanceStore has the maintenance steps of a store. Each call of a step
 // changes at most n rows.
 type MaintenanceStore interface {
-	// ReturnDue calls HandleDue for tasks whose DueAt has passed.
+	// ReturnDue calls HandleDue for tasks whose DueAt has passed. If there are none, it
+	// only reads.
 	ReturnDue(ctx context.Context, n int) (DueCounts, error)
-	// NextDue returns the time until a task is due. ok is false if no task
-	// has a DueAt.
-	NextDue(ctx context.Context) (wait time.Duration, ok bool, err error)
 	// ForgetTasks deletes tasks that ended more than 7 days ago.
 	ForgetTasks(ctx context.Context, n int) (count int, err error)
 	// Depth counts the tasks of a state, up to a limit, and returns the age of
@@ -46,11 +43,9 @@ func (r *DueCounts) Count(task *Task) {
 
 // MaintainerConfig configures a Maintainer.
 type MaintainerConfig struct {
-	Store        MaintenanceStore
-	Notifier     *Notifier             // wakes the Maintainer when a task of this process changes
-	PollInterval time.Duration         // longest pause between two rounds, because changes of other nodes do not notify it; 0: 1 min
-	Logger       *slog.Logger          // nil: slog.Default
-	Registry     prometheus.Registerer // nil: not measured
+	Store    MaintenanceStore
+	Logger   *slog.Logger          // nil: slog.Default
+	Registry prometheus.Registerer // nil: not measured
 }
 
 // Maintainer returns due tasks to their queues and deletes ended tasks. Each node runs one.
@@ -58,18 +53,16 @@ type MaintainerConfig struct {
 type Maintainer struct {
 	MaintainerConfig
 
-	notified    <-chan struct{} // has a value after a notification of any kind
 	metrics     *maintenanceMetrics
-	lastCountAt time.Time // when tasks were last counted; owned by Run
+	lastCleanup time.Time // when ended tasks were last deleted, and all tasks counted; owned by Run
 }
 
 const (
-	rowsPerStep      = 500                   // rows of a call of a step, which is one transaction
-	maxRepeats       = 100                   // calls of a step in a round, so that other steps are not delayed for long
-	busyInterval     = time.Second           // pause between two rounds while there is work
-	minRoundInterval = 10 * time.Millisecond // shortest pause, because another node may be handling the due task
-	countInterval    = 10 * time.Second      // between two updates of the gauges; scrapes are not more frequent
-	maxCountedTasks  = 100_000               // per state
+	rowsPerStep      = 500              // rows of a call of a step, which is one transaction
+	maxRepeats       = 100              // calls of a step in a round, so that other steps are not delayed for long
+	dueInterval      = time.Second      // between two rounds: how late a due task may return
+	cleanupInterval  = 10 * time.Second // between two cleanups, which also update the gauges
+	maxCountedTasks  = 100_000          // per state
 	maxCountedKinds  = 1000
 	maxCountedQueues = 10_000 // per kind
 )
@@ -77,101 +70,62 @@ const (
 // NewMaintainer returns a Maintainer.
 func NewMaintainer(c MaintainerConfig) *Maintainer {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	c.PollInterval = cmp.Or(c.PollInterval, time.Minute)
-	return &Maintainer{MaintainerConfig: c, notified: c.Notifier.Subscribe(""), metrics: newMaintenanceMetrics(c.Registry)}
+	return &Maintainer{MaintainerConfig: c, metrics: newMaintenanceMetrics(c.Registry)}
 }
 
 // Run maintains the queue until the context ends, and then returns nil. It logs
 // the first failure of a series and retries.
 func (m *Maintainer) Run(ctx context.Context) error {
-	var wait time.Duration
-	round := timer.LogFailures(m.Logger, "task queue maintenance", func(ctx context.Context) (err error) {
-		if wait, err = m.runRound(ctx); err != nil && ctx.Err() == nil {
-			wait = busyInterval
+	round := timer.LogFailures(m.Logger, "task queue maintenance", func(ctx context.Context) error {
+		err := m.runRound(ctx)
+		if err != nil && ctx.Err() == nil {
 			m.metrics.failures.Inc()
 		}
 		return err
 	})
-	for ctx.Err() == nil {
-		round(ctx)
-		m.waitForWork(ctx, wait)
+	round(ctx)
+	timer.Every(ctx, dueInterval, round)
+	return nil
+}
+
+// runRound returns due tasks, and cleans up once per cleanupInterval.
+func (m *Maintainer) runRound(ctx context.Context) error {
+	if _, err := repeatStep(ctx, m.returnDue); err != nil {
+		return fmt.Errorf("taskqueue: return due tasks: %w", err)
+	}
+	if time.Since(m.lastCleanup) < cleanupInterval {
+		return nil
+	}
+	hasMore, err := repeatStep(ctx, m.forgetTasks)
+	if err != nil {
+		return fmt.Errorf("taskqueue: delete ended tasks: %w", err)
+	}
+	if err := m.updateGauges(ctx); err != nil {
+		return fmt.Errorf("taskqueue: count tasks: %w", err)
+	}
+	if !hasMore {
+		m.lastCleanup = time.Now()
 	}
 	return nil
 }
 
-// waitForWork waits until the time is over or a notification comes. It always
-// waits at least busyInterval (or the time, if that is shorter), so that a busy
-// queue does not cause constant reads.
-func (m *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
-	if !timer.Sleep(ctx, min(wait, busyInterval)) {
-		return
-	}
-	timer := time.NewTimer(wait - busyInterval)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-m.notified:
-	case <-timer.C:
-	}
-}
-
-// runRound makes all maintenance steps that are possible now. It returns the time
-// until the next round, at most about PollInterval.
-func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err error) {
-	due, err := m.nextDue(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("taskqueue: read the next due time: %w", err)
-	}
-	returned := 0
-	if time.Until(due) <= 0 {
-		if returned, err = repeatStep(ctx, m.returnDue); err != nil {
-			return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
-		}
-	}
-	deleted, err := repeatStep(ctx, m.Store.ForgetTasks)
-	if err != nil {
-		return 0, fmt.Errorf("taskqueue: delete ended tasks: %w", err)
-	}
-	m.metrics.forgotten.Add(float64(deleted))
-	if err := m.updateGauges(ctx); err != nil {
-		return 0, fmt.Errorf("taskqueue: count tasks: %w", err)
-	}
-	if returned+deleted > 0 {
-		return busyInterval, nil
-	}
-	return max(time.Until(due), minRoundInterval), nil
-}
-
-// nextDue returns when the next task is due, at most about PollInterval from
-// now.
-func (m *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
-	now := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	wait, ok, err := m.Store.NextDue(ctx)
-	if poll := withJitter(m.PollInterval); !ok || wait > poll {
-		wait = poll
-	}
-	return now.Add(wait), err
-}
-
-// repeatStep repeats a step until a call changes fewer than rowsPerStep rows. It
-// returns how many rows changed.
-func repeatStep(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
+// repeatStep repeats a step until a call changes fewer than rowsPerStep rows. hasMore means
+// that it stopped before.
+func repeatStep(ctx context.Context, step func(context.Context) (int, error)) (hasMore bool, err error) {
 	for range maxRepeats {
 		callCtx, cancel := context.WithTimeout(ctx, callTimeout)
-		count, err := step(callCtx, rowsPerStep)
+		count, err := step(callCtx)
 		cancel()
-		if total += count; err != nil || count < rowsPerStep {
-			return total, err
+		if err != nil || count < rowsPerStep {
+			return false, err
 		}
 	}
-	return total, nil
+	return true, nil
 }
 
 // returnDue is the step that handles due tasks. It returns how many were due.
-func (m *Maintainer) returnDue(ctx context.Context, n int) (int, error) {
-	counts, err := m.Store.ReturnDue(ctx, n)
+func (m *Maintainer) returnDue(ctx context.Context) (int, error) {
+	counts, err := m.Store.ReturnDue(ctx, rowsPerStep)
 	m.metrics.returned.Add(float64(counts.Requeued))
 	m.metrics.expired.Add(float64(counts.Dead))
 	if counts.Dead > 0 {
@@ -180,11 +134,14 @@ func (m *Maintainer) returnDue(ctx context.Context, n int) (int, error) {
 	return counts.Requeued + counts.Dead, err
 }
 
-// updateGauges updates the gauges, at most once per countInterval.
+// forgetTasks is the step that deletes ended tasks. It returns how many it deleted.
+func (m *Maintainer) forgetTasks(ctx context.Context) (int, error) {
+	deleted, err := m.Store.ForgetTasks(ctx, rowsPerStep)
+	m.metrics.forgotten.Add(float64(deleted))
+	return deleted, err
+}
+
 func (m *Maintainer) updateGauges(ctx context.Context) error {
-	if time.Since(m.lastCountAt) < countInterval {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	for _, state := range []State{StateWaiting, StateClaimed, StateLater, StateDead} {
@@ -200,12 +157,5 @@ func (m *Maintainer) updateGauges(ctx context.Context) error {
 		return err
 	}
 	m.metrics.setBacklogs(backlogs)
-	m.lastCountAt = time.Now()
 	return nil
-}
-
-// withJitter returns a random time between 3/4 and 5/4 of d, so that nodes do not
-// all work at the same moment.
-func withJitter(d time.Duration) time.Duration {
-	return d*3/4 + rand.N(d/2+1) //nolint:gosec // a wait is no secret
 }

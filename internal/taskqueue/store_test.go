@@ -1,7 +1,6 @@
 package taskqueue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +70,6 @@ func (s *memoryQueue) changeLeased(operation string, leases []Lease, change func
 		}
 		change(i, s.tasks[index])
 	}
-	s.notifier.Notify("")
 	return lost, nil
 }
 
@@ -117,18 +115,6 @@ func (s *memoryQueue) ReturnDue(_ context.Context, n int) (counts DueCounts, err
 		}
 	}
 	return counts, err
-}
-
-func (s *memoryQueue) NextDue(context.Context) (wait time.Duration, ok bool, err error) {
-	unlock, err := s.lockForCall("next")
-	defer unlock()
-	var next int64
-	for _, task := range s.tasks {
-		if task.DueAt > 0 {
-			next = min(cmp.Or(next, task.DueAt), task.DueAt)
-		}
-	}
-	return time.Until(time.UnixMilli(next)), next > 0, err
 }
 
 func (s *memoryQueue) ForgetTasks(context.Context, int) (int, error) {

@@ -52,9 +52,6 @@ func (s *fakeTenantStore) Claim(_ context.Context, kind string, n int, lease tim
 	if s.onClaim != nil {
 		s.onClaim()
 	}
-	if len(claimed) > 0 {
-		s.notifier.Notify("")
-	}
 	return claimed, err
 }
 
@@ -136,7 +133,7 @@ type testTenantQueue struct {
 func newTestTenantQueue(t *testing.T) *testTenantQueue {
 	t.Helper()
 	queue := &testTenantQueue{t: t, store: &fakeTenantStore{memoryQueue: newMemoryQueue(0)}, registry: prometheus.NewRegistry()}
-	queue.store.notifier = &Notifier{}
+	queue.store.notifier = NewNotifier(nil)
 	queue.TenantQueue = NewTenantQueue(TenantConfig{Store: queue.store, Claims: queue.store.claims, Notifier: queue.store.notifier, Registry: queue.registry})
 	return queue
 }
@@ -254,7 +251,7 @@ func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 
 // startMaintainer runs a maintainer on the store.
 func (q *testTenantQueue) startMaintainer() {
-	testenv.Run(q.t, NewMaintainer(MaintainerConfig{Store: q.store, Notifier: q.store.notifier}).Run)
+	testenv.Run(q.t, NewMaintainer(MaintainerConfig{Store: q.store}).Run)
 }
 
 // claimOnlyTask waits for the only task and claims it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -199,4 +200,10 @@ func (p *pool) renewLeases(ctx context.Context) {
 			a.cancel() // the store then refuses its result
 		}
 	}
+}
+
+// withJitter returns a random time between 3/4 and 5/4 of d, so that nodes do not
+// all work at the same moment.
+func withJitter(d time.Duration) time.Duration {
+	return d*3/4 + rand.N(d/2+1) //nolint:gosec // a wait is no secret
 }

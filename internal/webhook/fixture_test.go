@@ -46,7 +46,7 @@ func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
 		endpoints[i].URL = "https://user:secret@" + endpoints[i].Name + ".test/secret?secret#secret"
 	}
 	f := &fixture{
-		queue: &queue{failed: map[string][]taskqueue.FailedAttempt{}}, disabled: map[string]State{},
+		queue: &queue{notifier: taskqueue.NewNotifier(nil), failed: map[string][]taskqueue.FailedAttempt{}}, disabled: map[string]State{},
 		inProgress: map[string]int{}, maxInProgress: map[string]int{},
 		respond: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
 	}
@@ -74,7 +74,7 @@ func runWithWorkers(t *testing.T, endpoints []Endpoint, test func(t *testing.T, 
 	synctest.Test(t, func(t *testing.T) {
 		env := newFixture(t, endpoints...)
 		testenv.Run(t, taskqueue.NewWorkers(taskqueue.Config{
-			Store: env.queue, Notifier: &env.notifier, Kinds: env.dispatcher.Services(), PollInterval: time.Hour, GracePeriod: time.Second,
+			Store: env.queue, Notifier: env.notifier, Kinds: env.dispatcher.Services(), PollInterval: time.Hour, GracePeriod: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		}).Run)
 		test(t, env)

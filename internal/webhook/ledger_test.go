@@ -133,7 +133,7 @@ type node struct {
 func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 	t.Helper()
 	registry := testenv.Need(webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone", URL: s.url + "/gone"}, {Game: game, Name: "good", URL: s.url + "/good"}}, nil))(t)
-	n := &node{notifier: &taskqueue.Notifier{}, registry: registry}
+	n := &node{notifier: taskqueue.NewNotifier(nil), registry: registry}
 	n.ledger = testenv.Need(ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, NotifyTopic: n.notifier.Notify, Events: registry, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { _ = n.ledger.Close() })
 	client := httpserver.NewClient(httpserver.ClientOptions{AllowPrivate: true})
@@ -150,7 +150,7 @@ func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n.ledger.Claims, Notifier: n.notifier, Kinds: n.dispatcher.Services(), Logger: log, Registry: registry})
-	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Notifier: n.notifier, Logger: log, Registry: registry})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Logger: log, Registry: registry})
 	for _, run := range []func(context.Context) error{n.dispatcher.Run, workers.Run, maintainer.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}

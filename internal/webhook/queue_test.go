@@ -15,7 +15,7 @@ import (
 // queue is a durable queue in memory that records failed attempts. It notifies
 // workers of new tasks.
 type queue struct {
-	notifier taskqueue.Notifier
+	notifier *taskqueue.Notifier
 
 	mu     sync.Mutex
 	tasks  []*taskqueue.Task

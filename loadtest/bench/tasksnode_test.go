@@ -24,7 +24,7 @@ var payload = []byte(`"` + strings.Repeat("x", taskBytes-2) + `"`)
 type node struct {
 	*ledger.Ledger
 
-	notifier  taskqueue.Notifier
+	notifier  *taskqueue.Notifier
 	intake    *taskqueue.Batcher
 	enqueued  atomic.Int64 // also used to make keys
 	completed atomic.Int64 // on disk
@@ -32,7 +32,7 @@ type node struct {
 
 func openNode(b *testing.B, c ledger.Config) *node {
 	b.Helper()
-	n := &node{}
+	n := &node{notifier: taskqueue.NewNotifier(nil)}
 	c.NotifyTopic, c.Logger = n.notifier.Notify, slog.New(slog.DiscardHandler)
 	l, err := ledger.Open(b.Context(), c)
 	if err != nil {
@@ -72,10 +72,10 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 func (n *node) start(b *testing.B) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
-		Store: n.Claims, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
+		Store: n.Claims, Notifier: n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
 		Kinds: []taskqueue.KindConfig{{Kind: taskKind, Handle: doNothing, Concurrency: *workers}},
 	})
-	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
+	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
 	var running errgroup.Group
 	running.Go(func() error { return w.Run(ctx) })

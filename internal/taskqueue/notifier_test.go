@@ -15,14 +15,14 @@ import (
 	"laststand/internal/testenv"
 )
 
-// crossNodeTest is a running CrossNodeNotifier. It records what the notifier publishes. A worker
-// of the kind work and the maintainer have subscribed to its Notifier.
+// crossNodeTest is a running Notifier. It records what the notifier publishes. A worker of the
+// kind work has subscribed to it.
 type crossNodeTest struct {
-	*CrossNodeNotifier
+	*Notifier
 
-	registry                         *prometheus.Registry
-	workNotified, maintainerNotified <-chan struct{}
-	end                              func() // ends Run and waits for it
+	registry     *prometheus.Registry
+	workNotified <-chan struct{}
+	end          func() // ends Run and waits for it
 
 	mu        sync.Mutex
 	published [][]string
@@ -33,14 +33,13 @@ type crossNodeTest struct {
 func newCrossNodeTest(t *testing.T) *crossNodeTest {
 	t.Helper()
 	test := &crossNodeTest{registry: prometheus.NewRegistry()}
-	notifier := &Notifier{}
-	test.workNotified, test.maintainerNotified = notifier.Subscribe("work"), notifier.Subscribe("")
-	test.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: test.recordPublished, Registry: test.registry})
+	test.Notifier = NewNotifier(test.registry)
+	test.Publish, test.workNotified = test.recordPublished, test.Subscribe("work")
 	test.end = testenv.Run(t, test.Run)
 	return test
 }
 
-// runWithNotifier runs a test with a CrossNodeNotifier in virtual time.
+// runWithNotifier runs a test with a Notifier in virtual time.
 func runWithNotifier(t *testing.T, test func(t *testing.T, notifier *crossNodeTest)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { test(t, newCrossNodeTest(t)) })
@@ -115,7 +114,7 @@ func wasNotified(subscriber <-chan struct{}) bool {
 
 // The first notification is published immediately. The notifications of the next 50 ms are
 // published together.
-func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
+func TestNotifierGroupsKinds(t *testing.T) {
 	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.Notify("work/a")
 		notifier.wantPublished(t, "immediately", []string{"work"})
@@ -123,14 +122,13 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			notifier.Notify("work/a")
 			notifier.Notify("rest/b")
-			notifier.Notify("")
 		}
 		notifier.wantPublished(t, "within 50 ms")
 		time.Sleep(time.Millisecond)
 		notifier.wantPublished(t, "after 50 ms", []string{"rest", "work"})
 		time.Sleep(time.Hour)
 		notifier.wantPublished(t, "after that")
-		if !wasNotified(notifier.workNotified) || !wasNotified(notifier.maintainerNotified) {
+		if !wasNotified(notifier.workNotified) {
 			t.Error("no subscriber of this process was notified")
 		}
 		notifier.end()
@@ -143,15 +141,15 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
 	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.Receive([]string{"rest", "other"})
-		if wasNotified(notifier.workNotified) || wasNotified(notifier.maintainerNotified) {
+		if wasNotified(notifier.workNotified) {
 			t.Error("subscribers of other kinds were notified")
 		}
 		notifier.Receive([]string{"rest", "work"})
-		if !wasNotified(notifier.workNotified) || wasNotified(notifier.maintainerNotified) {
-			t.Error("not only the workers of the kind were notified")
+		if !wasNotified(notifier.workNotified) {
+			t.Error("the workers of the kind were not notified")
 		}
 		notifier.Receive(nil)
-		if !wasNotified(notifier.workNotified) || !wasNotified(notifier.maintainerNotified) {
+		if !wasNotified(notifier.workNotified) {
 			t.Error("not all subscribers were notified after lost messages")
 		}
 		time.Sleep(time.Second)
@@ -186,7 +184,7 @@ func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 
 // A notification that cannot be published is counted and not repeated, because the polls find
 // the tasks. A call of Publish that hangs is cancelled.
-func TestCrossNodeNotifierCountsFailures(t *testing.T) {
+func TestNotifierCountsFailures(t *testing.T) {
 	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.err = errors.New("redis is unreachable")
 		notifier.Notify("work/a")
@@ -206,7 +204,7 @@ func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 }
 
 // When Run ends, it publishes the pending notifications, such as those of returned tasks.
-func TestCrossNodeNotifierPublishesPendingKindsAtTheEnd(t *testing.T) {
+func TestNotifierPublishesPendingKindsAtTheEnd(t *testing.T) {
 	runWithNotifier(t, func(t *testing.T, notifier *crossNodeTest) {
 		notifier.Notify("work/a")
 		notifier.wantPublished(t, "immediately", []string{"work"})
