@@ -21,7 +21,7 @@ type Answers struct {
 
 // selectSeats also selects whether the player still exists.
 const selectSeats = `
-SELECT s.standing_index, s.player, CASE WHEN p.id IS NULL THEN 1 ELSE 0 END
+SELECT s.standing_index, s.player, p.id IS NULL
 FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
 WHERE s.game = $1 AND s.match_id = $2`
 
@@ -38,11 +38,12 @@ func (a *Answers) FindSeats(ctx context.Context, game, id string, players []stri
 	for _, bot := range m.Bots {
 		seats.Indexes[bot.Player] = bot.Index
 	}
-	var index, isErased int
+	var index int
 	var player string
+	var isErased bool
 	err = a.each(ctx, eachRow(func() {
 		seats.Indexes[player] = index
-		if isErased == 1 {
+		if isErased {
 			seats.Erased[index] = true
 		}
 	}, &index, &player, &isErased), selectSeats, game, id)

@@ -1,9 +1,7 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 
 	"laststand/internal/arena"
 	"laststand/internal/match"
@@ -56,23 +54,21 @@ ORDER BY a.created_at DESC, a.match_id DESC LIMIT $5`, game, host, createdAt, id
 	rows, next = cutPage(rows, limit, func(last *arenaRow) string { return newCursor(last.CreatedAt, last.Match) })
 	for _, row := range rows {
 		row.Game = game
-		if row.summary != "" {
-			var summary match.Summary
-			err = cmp.Or(err, json.Unmarshal([]byte(row.summary), &summary))
-			row.IsSettled, row.Players = true, summary.Players
+		if row.summary != nil {
+			row.IsSettled, row.Players = true, row.summary.Players
 		}
 		page = append(page, row.Record)
 	}
 	return page, next, err
 }
 
-// arenaRow is a row of table arenas with the summary of its match, "" if there is none.
+// arenaRow is a row of table arenas with the summary of its match, nil if there is none.
 type arenaRow struct {
 	arena.Record
 
-	summary string
+	summary *match.Summary
 }
 
 func (r *arenaRow) columns() []any {
-	return into(&r.Match, &r.Host, &r.Name, &r.Mode, &r.CreatedAt, &r.summary)
+	return into(&r.Match, &r.Host, &r.Name, &r.Mode, &r.CreatedAt, asJSON(&r.summary))
 }

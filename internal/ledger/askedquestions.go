@@ -140,12 +140,8 @@ func (a *Answers) readQuestions(ctx context.Context, packed []byte) ([]quiz.Draw
 	}
 	err = a.readBulk(ctx, selectAskedByID, rows, func(r *sql.Rows) error {
 		var id int64
-		var text string
 		var original quiz.Question
-		err := r.Scan(&id, &text)
-		if err == nil {
-			err = json.Unmarshal([]byte(text), &original)
-		}
+		err := r.Scan(&id, asJSON(&original))
 		originals[id] = original
 		return err
 	})

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,21 +60,13 @@ SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name
 
 // LoadBank returns a bank's questions in the order of their ids, or quiz.ErrNoBank.
 func (b *QuestionBanks) LoadBank(ctx context.Context, name string) (questions []quiz.Question, err error) {
-	found := false
-	err = b.each(ctx, func(rows *sql.Rows) error {
-		found = true
-		var text sql.NullString // NULL: the bank is empty
-		if err := rows.Scan(&text); err != nil || !text.Valid {
-			return err
-		}
-		var q quiz.Question
-		err := json.Unmarshal([]byte(text.String), &q)
-		questions = append(questions, q)
-		return err
-	}, `
+	questions, err = list(ctx, b.database, func(q *quiz.Question) []any { return into(asJSON(q)) }, `
 SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`, name)
-	if err == nil && !found {
+	switch {
+	case err == nil && len(questions) == 0:
 		err = quiz.ErrNoBank
+	case err == nil && questions[0].ID == "": // the only row of an empty bank
+		questions = nil
 	}
 	return questions, err
 }

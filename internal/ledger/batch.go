@@ -56,25 +56,25 @@ func withoutKnown(ctx context.Context, tx *transaction, game string, items []*re
 		rows = append(rows, []any{game, item.result.Match})
 	}
 	tx.bulk(ctx, selectKnown, rows, func(rows *sql.Rows) error {
-		var id, recordJSON, player string
+		var id, player string
+		var recorded struct{ Counts bool }
 		var after, delta float64
-		if err := rows.Scan(&id, &recordJSON, &player, &after, &delta); err != nil {
+		if err := rows.Scan(&id, asJSON(&recorded), &player, &after, &delta); err != nil {
 			return err
 		}
 		isKnown[id] = true
-		return byID[id].setKnown(recordJSON, player, after, delta)
+		byID[id].setKnown(recorded.Counts, player, after, delta)
+		return nil
 	})
 	return slices.DeleteFunc(items, func(item *resultItem) bool { return isKnown[item.result.Match] })
 }
 
 // setKnown sets the outcome of a result that the ledger already has: whether the recorded match
 // counts, and the committed rating of a player. Ratings are rounded to whole points.
-func (item *resultItem) setKnown(recordJSON, player string, after, delta float64) error {
-	var recorded struct{ Counts bool }
-	err := json.Unmarshal([]byte(recordJSON), &recorded)
-	item.outcome.CountsForLeaderboards = recorded.Counts
-	if !recorded.Counts || !item.result.IsRated() {
-		return err
+func (item *resultItem) setKnown(counts bool, player string, after, delta float64) {
+	item.outcome.CountsForLeaderboards = counts
+	if !counts || !item.result.IsRated() {
+		return
 	}
 	if item.outcome.Standings == nil {
 		item.outcome.Standings = slices.Clone(item.result.Standings)
@@ -84,7 +84,6 @@ func (item *resultItem) setKnown(recordJSON, player string, after, delta float64
 			s.Rating = &match.RatingChange{Before: match.Rating{R: after - delta}, After: match.Rating{R: after}}
 		}
 	}
-	return err
 }
 
 // recordRows returns the rows of insertMatch. The record of a match is the summary of its result.

@@ -96,7 +96,7 @@ func claimAllocations(ctx context.Context, tx *transaction, allocations []taskqu
 			rows = append(rows, []any{s.Queue.Topic, s.Queue.Priority, pos, lease.Milliseconds()})
 		}
 	}
-	tx.bulk(ctx, claimTasks, rows, appendTask(&tasks))
+	tx.bulk(ctx, claimTasks, rows, appendTo(&tasks, taskPointers))
 	sortTasks(tasks)
 	moveScanCursors(ctx, tx, allocations, tasks)
 	return tasks

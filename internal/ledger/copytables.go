@@ -81,7 +81,7 @@ func copyLedger(ctx context.Context, from, to *database, finish func(to *transac
 			return err
 		}
 		defer func() { _ = begun.Rollback() }() // does nothing after a commit
-		target := &transaction{Tx: begun, db: to}
+		target := to.in(begun)
 		sqlite, insert := target, insertEach(target)
 		if to.name == goose.DialectPostgres {
 			target.exec(ctx, to.allowIdle)

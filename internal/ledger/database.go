@@ -65,7 +65,9 @@ func (db *database) Now(ctx context.Context) (int64, error) {
 // exec runs one writing statement and returns the number of changed rows. When exec
 // returns without an error, the changes are on disk.
 func (db *database) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	return db.runExec(ctx, db.writePool, text, args)
+	tx := db.in(db.writePool)
+	changed := tx.exec(ctx, text, args...)
+	return changed, tx.err
 }
 
 // get scans the row of a query into pointers. found is false if there is none.
@@ -76,7 +78,9 @@ func (db *database) get(ctx context.Context, pointers []any, text string, args .
 
 // each scans each row of a query.
 func (db *database) each(ctx context.Context, scan scanFunc, text string, args ...any) error {
-	return db.runQuery(ctx, db.readPool, scan, text, args)
+	tx := db.in(db.readPool)
+	tx.each(ctx, scan, text, args...)
+	return tx.err
 }
 
 // readBulk runs one query for many rows: see transaction.bulk.
@@ -100,7 +104,7 @@ func (db *database) inTx(ctx context.Context, f func(*transaction) error) error 
 		return describe("BEGIN", err)
 	}
 	defer func() { _ = begun.Rollback() }() // also if f panics; does nothing after a commit
-	tx := &transaction{Tx: begun, db: db}
+	tx := db.in(begun)
 	err = f(tx)
 	if err = cmp.Or(tx.err, err); err != nil {
 		return err
@@ -120,7 +124,7 @@ func (db *database) inSnapshot(ctx context.Context, f func(*transaction) error) 
 		return describe("BEGIN", err)
 	}
 	defer func() { _ = begun.Rollback() }() // the transaction only reads
-	tx := &transaction{Tx: begun, db: db}
+	tx := db.in(begun)
 	if db.allowIdle != "" {
 		tx.exec(ctx, db.allowIdle)
 	}
@@ -131,17 +135,31 @@ func (db *database) inSnapshot(ctx context.Context, f func(*transaction) error) 
 // transaction is a transaction of a database. It remembers the first error. After that, it
 // runs no statement, its methods return zero values, and inTx or inSnapshot returns the error.
 type transaction struct {
-	*sql.Tx
+	executor
 	db     *database
 	err    error    // the first one
 	topics []string // those that had no ready task before and have one now, to notify after the commit
 }
 
+// executor runs the statements of a transaction. If it is a pool, each statement is a transaction
+// of its own.
+type executor interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+func (db *database) in(e executor) *transaction { return &transaction{executor: e, db: db} }
+
 // exec runs a statement and returns the number of changed rows.
 func (tx *transaction) exec(ctx context.Context, text string, args ...any) (changed int64) {
-	if tx.err == nil {
-		changed, tx.err = tx.db.runExec(ctx, tx, text, args)
+	if tx.err != nil {
+		return 0
 	}
+	result, err := tx.ExecContext(ctx, tx.db.expandSQL(text), args...)
+	if err == nil {
+		changed, err = result.RowsAffected()
+	}
+	tx.err = describe(text, err)
 	return changed
 }
 
@@ -154,7 +172,7 @@ func (tx *transaction) get(ctx context.Context, pointers []any, text string, arg
 // each scans each row of a query.
 func (tx *transaction) each(ctx context.Context, scan scanFunc, text string, args ...any) {
 	if tx.err == nil {
-		tx.err = tx.db.runQuery(ctx, tx, scan, text, args)
+		tx.err = describe(text, scanAll(scan)(tx.QueryContext(ctx, tx.db.expandSQL(text), args...)))
 	}
 }
 

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -160,14 +159,7 @@ func ratingBefore(s match.Standing, storedRatings map[string]string) (match.Rati
 	if !exists {
 		return s.Rating.Before, nil
 	}
-	return parseRating(text)
-}
-
-// parseRating returns a stored rating, which is "" for a player without rated matches.
-func parseRating(text string) (rating match.Rating, err error) {
-	rating = match.DefaultRating()
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &rating)
-	}
+	rating := match.DefaultRating()
+	err := asJSON(&rating).Scan(text)
 	return rating, err
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"laststand/internal/match"
@@ -30,13 +28,9 @@ func (h *History) Match(ctx context.Context, game, id string) (match.Summary, er
 
 // readSummary does the same as Match, but without nicknames.
 func (h *History) readSummary(ctx context.Context, game, id string) (m match.Summary, err error) {
-	var text string
-	found, err := h.get(ctx, into(&text), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id)
-	if err != nil || !found {
-		return m, cmp.Or(err, match.ErrNotFound)
-	}
-	if err = json.Unmarshal([]byte(text), &m); err != nil {
-		err = fmt.Errorf("ledger: match %s: %w", id, err)
+	found, err := h.get(ctx, into(asJSON(&m)), `SELECT summary FROM matches WHERE game = $1 AND id = $2`, game, id)
+	if err == nil && !found {
+		err = match.ErrNotFound
 	}
 	m.Match, m.Game = id, game
 	return m, err

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -87,13 +86,13 @@ func (s *Players) Player(ctx context.Context, game, id string) (identity.Player,
 
 // Seat returns the seat that a player gets in a match, or identity.ErrNotFound.
 func (s *Players) Seat(ctx context.Context, game, id string) (match.Seat, error) {
-	var nickname, ratingJSON string
-	found, err := s.get(ctx, into(&nickname, &ratingJSON), `SELECT nickname, rating FROM players WHERE game = $1 AND id = $2`, game, id)
+	rating := match.DefaultRating()
+	seat := match.Seat{Player: id, Rating: &rating}
+	found, err := s.get(ctx, into(&seat.Nickname, asJSON(&rating)), `SELECT nickname, rating FROM players WHERE game = $1 AND id = $2`, game, id)
 	if err != nil || !found {
 		return match.Seat{}, cmp.Or(err, identity.ErrNotFound)
 	}
-	rating, err := parseRating(ratingJSON)
-	return match.Seat{Player: id, Nickname: nickname, Rating: &rating}, err
+	return seat, nil
 }
 
 // PlayerBySkeleton returns the player with a skeleton, or identity.ErrNotFound.
@@ -102,14 +101,10 @@ func (s *Players) PlayerBySkeleton(ctx context.Context, game, skeleton string) (
 }
 
 func (s *Players) queryPlayer(ctx context.Context, query, game, key string) (p identity.Player, err error) {
-	var ratingJSON string
-	pointers := append(into(&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches), aggregatePointers(&p.Totals)...)
+	pointers := append(into(&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, asJSON(&p.Rating), &p.RatedMatches), aggregatePointers(&p.Totals)...)
 	found, err := s.get(ctx, pointers, query, game, key)
-	switch {
-	case err != nil || !found:
-		return p, cmp.Or(err, identity.ErrNotFound)
-	case ratingJSON != "":
-		err = json.Unmarshal([]byte(ratingJSON), &p.Rating)
+	if err == nil && !found {
+		err = identity.ErrNotFound
 	}
 	return p, err
 }

@@ -21,7 +21,7 @@ func changeLocked(
 ) (changes []*taskChange, err error) {
 	var locked []taskqueue.Task
 	var now int64
-	lockTasks(appendTask(&locked, &now))
+	lockTasks(appendTo(&locked, func(t *taskqueue.Task) []any { return append(taskPointers(t), &now) }))
 	if tx.err != nil || len(locked) == 0 {
 		return nil, tx.err
 	}

@@ -309,7 +309,8 @@ func TestAStalledTransactionReleasesItsLocks(t *testing.T) {
 	}
 	err = stalled.inSnapshot(ctx, func(tx *transaction) error {
 		<-time.After(timeout * 3 / 2)
-		return tx.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
+		tx.get(ctx, into(new(int)), "SELECT 1")
+		return tx.err
 	})
 	if err != nil {
 		t.Error(err)

@@ -34,10 +34,9 @@ func newRecount(ctx context.Context, tx *transaction, m match.Summary, question 
 	r := &recount{tx: tx, before: m, after: m, question: question}
 	r.after.AddVoid(question)
 	tx.each(ctx, func(rows *sql.Rows) error {
-		seat, hasLeft := recountedSeat{}, 0
+		var seat recountedSeat
 		s := &seat.before
-		err := rows.Scan(&seat.index, &s.Player, &s.Rank, &s.Team, &s.Score, &s.Correct, &s.Answered, &s.Asked, &s.TimeMS, &hasLeft)
-		s.HasLeft = hasLeft == 1
+		err := rows.Scan(&seat.index, &s.Player, &s.Rank, &s.Team, &s.Score, &s.Correct, &s.Answered, &s.Asked, &s.TimeMS, &s.HasLeft)
 		r.seats = append(r.seats, &seat)
 		return err
 	}, `
@@ -45,7 +44,7 @@ SELECT standing_index, player, rank, team, score, correct, answered, asked, time
 WHERE game = $1 AND match_id = $2 ORDER BY standing_index`, m.Game, m.Match)
 	for _, bot := range m.Bots {
 		r.seats = append(r.seats, &recountedSeat{index: bot.Index, before: match.Standing{
-			Player: bot.Player, Rank: bot.Rank, Team: bot.Team, Bot: true, Score: bot.Score, Correct: bot.Correct, Answered: bot.Answered, Asked: bot.Asked, TimeMS: bot.TimeMS,
+			Player: bot.Player, Nickname: bot.Nickname, Rank: bot.Rank, Team: bot.Team, Bot: true, Score: bot.Score, Correct: bot.Correct, Answered: bot.Answered, Asked: bot.Asked, TimeMS: bot.TimeMS,
 		}})
 	}
 	return r
@@ -163,19 +162,14 @@ func (r *recount) changes() (players, teams map[string]leaderboard.Aggregates) {
 func (r *recount) save(ctx context.Context) error {
 	m := r.after
 	var rows [][]any
-	bots := map[int]match.Standing{}
+	m.Bots = nil
 	for _, seat := range r.seats {
 		s := seat.after
 		if s.Bot {
-			bots[seat.index] = s
+			m.Bots = append(m.Bots, match.IndexedStanding{Index: seat.index, OverStanding: s.View()})
 			continue
 		}
 		rows = append(rows, []any{m.Game, m.Match, int64(seat.index), int64(s.Rank), s.Score, int64(s.Correct), int64(s.Answered), int64(s.Asked), s.TimeMS})
-	}
-	m.Bots = slices.Clone(m.Bots)
-	for i := range m.Bots {
-		bot, s := &m.Bots[i], bots[m.Bots[i].Index]
-		bot.Rank, bot.Score, bot.Correct, bot.Answered, bot.Asked, bot.TimeMS = s.Rank, s.Score, s.Correct, s.Answered, s.Asked, s.TimeMS
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

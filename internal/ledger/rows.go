@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -38,6 +39,25 @@ func appendTo[T any](all *[]T, columns func(*T) []any) scanFunc {
 		*all = append(*all, value)
 		return err
 	}
+}
+
+// jsonColumn is the target of a column that has JSON, or no value: "" or NULL.
+type jsonColumn struct{ value any }
+
+// asJSON returns the target of a column whose JSON is decoded into a value. A column without a
+// value does not change it.
+func asJSON(value any) sql.Scanner { return jsonColumn{value} }
+
+// Scan implements sql.Scanner.
+func (c jsonColumn) Scan(column any) error {
+	text, isText := column.(string)
+	switch {
+	case column == nil || isText && text == "":
+		return nil
+	case !isText:
+		return fmt.Errorf("a column with JSON is a %T", column)
+	}
+	return json.Unmarshal([]byte(text), c.value)
 }
 
 // itself returns the pointer to a value that is one column.
@@ -93,26 +113,6 @@ func scanAll(scan scanFunc) func(*sql.Rows, error) error {
 		}
 		return rows.Err()
 	}
-}
-
-// executor is a pool or a transaction.
-type executor interface {
-	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-}
-
-// runExec runs a statement and returns the number of changed rows.
-func (d *dialect) runExec(ctx context.Context, in executor, text string, args []any) (int64, error) {
-	result, err := in.ExecContext(ctx, d.expandSQL(text), args...)
-	if err != nil {
-		return 0, describe(text, err)
-	}
-	return result.RowsAffected()
-}
-
-// runQuery scans each row of a query.
-func (d *dialect) runQuery(ctx context.Context, in executor, scan scanFunc, text string, args []any) error {
-	return describe(text, scanAll(scan)(in.QueryContext(ctx, d.expandSQL(text), args...)))
 }
 
 // insertRows returns the start of a statement for bulk that inserts rows into a table.

@@ -3,8 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,7 +16,7 @@ const (
     tasks.tries, tasks.max_tries, tasks.errors, tasks.created_at, tasks.changed_at`
 
 	selectTask  = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
-	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
+	selectTasks = `SELECT ` + taskColumns + `, NULL FROM tasks WHERE {chosen} LIMIT $2`
 	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
@@ -30,16 +28,15 @@ var _ webhook.TaskCounter = (*TaskStore)(nil)
 // Task returns a task. The error is taskqueue.ErrNotFound if there is none or the id is
 // invalid.
 func (s *TaskStore) Task(ctx context.Context, id string) (taskqueue.Task, error) {
-	var row taskRow
+	var task taskqueue.Task
 	if isInvalidID(id) {
-		return row.Task, taskqueue.ErrNotFound
+		return task, taskqueue.ErrNotFound
 	}
-	found, err := s.get(ctx, row.pointers(), selectTask, id)
-	if err != nil || !found {
-		return row.Task, cmp.Or(err, taskqueue.ErrNotFound)
+	found, err := s.get(ctx, taskPointers(&task), selectTask, id)
+	if err == nil && !found {
+		err = taskqueue.ErrNotFound
 	}
-	err = row.decode()
-	return row.Task, err
+	return task, err
 }
 
 // Tasks returns up to limit (at least 1) tasks that match a filter, without payloads.
@@ -54,7 +51,7 @@ func (s *TaskStore) Tasks(ctx context.Context, f taskqueue.Filter, cursor string
 		cursor = newestID
 	}
 	condition, args := taskCondition(f, []any{cursor, limit + 1})
-	err = s.each(ctx, appendTask(&page), strings.Replace(selectTasks, "{chosen}", condition, 1), args...)
+	page, err = list(ctx, s.database, taskPointers, strings.Replace(selectTasks, "{chosen}", condition, 1), args...)
 	page, next = cutPage(page, limit, func(last *taskqueue.Task) string { return last.ID })
 	return page, next, err
 }
@@ -118,40 +115,12 @@ func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*task
 	return task, err
 }
 
-// taskRow is a task with the columns that must be decoded.
-type taskRow struct {
-	taskqueue.Task
-
-	failures, payload string
-}
-
-// pointers returns the pointers for taskColumns and the payload, and then more.
-func (r *taskRow) pointers(more ...any) []any {
-	return append(into(
-		&r.ID, &r.Game, &r.Topic, &r.Key, &r.Priority, &r.Ordering, &r.State, &r.Pos, &r.Fence, &r.DueAt,
-		&r.Tries, &r.MaxTries, &r.failures, &r.CreatedAt, &r.ChangedAt, &r.payload,
-	), more...)
-}
-
-func (r *taskRow) decode() error {
-	if r.payload != "" {
-		r.Payload = json.RawMessage(r.payload)
-	}
-	return json.Unmarshal([]byte(r.failures), &r.Errors)
-}
-
-// appendTask returns a function that scans a row with taskColumns, the payload and more columns
-// into a new task of a list.
-func appendTask(tasks *[]taskqueue.Task, more ...any) scanFunc {
-	return func(rows *sql.Rows) error {
-		var row taskRow
-		err := rows.Scan(row.pointers(more...)...)
-		if err == nil {
-			err = row.decode()
-		}
-		*tasks = append(*tasks, row.Task)
-		return err
-	}
+// taskPointers returns the pointers for taskColumns and the payload.
+func taskPointers(t *taskqueue.Task) []any {
+	return into(
+		&t.ID, &t.Game, &t.Topic, &t.Key, &t.Priority, &t.Ordering, &t.State, &t.Pos, &t.Fence, &t.DueAt,
+		&t.Tries, &t.MaxTries, asJSON(&t.Errors), &t.CreatedAt, &t.ChangedAt, (*[]byte)(&t.Payload),
+	)
 }
 
 const (

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -71,12 +70,8 @@ func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.V
 
 // lockSummary locks a match and returns its summary, if the question can be made void.
 func lockSummary(ctx context.Context, tx *transaction, v answers.Void) (m match.Summary, err error) {
-	var text string
-	if !tx.get(ctx, into(&text), `SELECT summary FROM matches WHERE game = $1 AND id = $2 {lock}`, v.Game, v.Match) {
+	if !tx.get(ctx, into(asJSON(&m)), `SELECT summary FROM matches WHERE game = $1 AND id = $2 {lock}`, v.Game, v.Match) {
 		return m, match.ErrNotFound
-	}
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return m, err
 	}
 	m.Game, m.Match = v.Game, v.Match
 	switch {
