@@ -30,7 +30,7 @@ func Backup(ctx context.Context, config Config, path string) (info BackupInfo, e
 		return info, fmt.Errorf("%s exists or is not readable; name a new file", path)
 	}
 	config.MustExist = true
-	db, err := openAlone(ctx, config)
+	db, err := openUnmigrated(ctx, config)
 	if err != nil {
 		return info, err
 	}

@@ -211,7 +211,7 @@ func TestAFailedRestoreCanBeRepeated(t *testing.T) {
 				testenv.Need(0, os.MkdirAll(filepath.Join(config.Dir, "restore.unfinished", sqliteFile), 0o700))(t) // of a killed restore
 				cancel()
 			} else {
-				to := testenv.Need(openAlone(t.Context(), config))(t)
+				to := testenv.Need(openUnmigrated(t.Context(), config))(t)
 				testenv.NoError(t, to.migrateTo(t.Context(), testenv.Need(newestVersion())(t)))
 				testenv.Need(to.exec(t.Context(), "CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE ''disk full''; END' LANGUAGE plpgsql"))(t)
 				testenv.Need(to.exec(t.Context(), "CREATE TRIGGER fail BEFORE INSERT ON days EXECUTE FUNCTION fail()"))(t)

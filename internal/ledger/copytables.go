@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -40,18 +39,9 @@ func listTables(ctx context.Context, tx *transaction) (tables []table) {
 	return tables
 }
 
-// openAlone opens the database without a look at its tables, and without public reads.
-func openAlone(ctx context.Context, config Config) (*database, error) {
-	db, publicPool, err := openUnmigrated(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	return db, publicPool.Close()
-}
-
 // copyToFolder copies a ledger to a new SQLite ledger in a folder.
 func copyToFolder(ctx context.Context, from *database, dir string) (err error) {
-	to, err := openAlone(ctx, Config{Dir: dir, Logger: from.log})
+	to, err := openUnmigrated(ctx, Config{Dir: dir, Logger: from.log})
 	if err != nil {
 		return err
 	}
@@ -183,25 +173,14 @@ func (d *digest) add(row []any) error {
 	var h maphash.Hash
 	h.SetSeed(digestSeed)
 	for _, value := range row {
-		var text string
 		switch v := value.(type) {
-		case nil:
-			_ = h.WriteByte(0)
-			continue
-		case int64:
-			_ = h.WriteByte(1)
-			_ = binary.Write(&h, binary.LittleEndian, v)
-			continue
-		case string:
-			text = v
+		case nil, int64, string:
 		case []byte:
-			text = string(v)
+			value = string(v)
 		default:
 			return fmt.Errorf("a value is a %T; a ledger has only texts, numbers and bytes", value)
 		}
-		_ = h.WriteByte(2)
-		_ = binary.Write(&h, binary.LittleEndian, int64(len(text)))
-		_, _ = h.WriteString(text)
+		maphash.WriteComparable(&h, value)
 	}
 	d.rows, d.sum = d.rows+1, d.sum+h.Sum64()
 	return nil

@@ -23,8 +23,11 @@ import (
 // share it; each of them works on some of the tables.
 type database struct {
 	*dialect
-	writePool   *sql.DB                 // SQLite: one connection, because it allows one writer
-	readPool    *sql.DB                 // on PostgreSQL the same pool as writePool, unless only for public reads
+	writePool *sql.DB // SQLite: one connection, because it allows one writer
+	readPool  *sql.DB // on PostgreSQL the same pool as writePool, unless only for public reads
+	// openPublicPool returns another pool of reading connections, for public reads.
+	openPublicPool func() *sql.DB
+
 	epoch       *atomic.Pointer[string] // see Epoch
 	hashKey     hashKey                 // the same on all nodes
 	log         *slog.Logger

@@ -1,11 +1,6 @@
 package ledger
 
-import (
-	"context"
-	"time"
-
-	"laststand/internal/timer"
-)
+import "context"
 
 // Days starts the days of games and sums the past ones.
 type Days struct {
@@ -43,27 +38,22 @@ func (s *Days) StartNewDays(ctx context.Context, game string) (hasNewDays bool, 
 const sumPageSize = 1000
 
 // SumDays sums the past days of a game, and returns how many it finished. It works in
-// pages, each a transaction. After each page it pauses for as long as the page took. It
-// never locks the head, so it does not delay commits. It may stop at any point. Several
-// nodes may run it and share the work. If there is nothing to do, it reads one row.
+// pages, each a transaction, with pauses between them. It never locks the head, so it does
+// not delay commits. It may stop at any point. Several nodes may run it and share the work.
+// If there is nothing to do, it reads one row.
 func (s *Days) SumDays(ctx context.Context, game string) (days int, err error) {
-	for {
+	_, err = repeatWithPauses(ctx, func() (int64, error) {
 		d, hasEnded, err := s.nextUnsummed(ctx, game)
 		if err != nil || !hasEnded {
-			return days, err
+			return 0, err
 		}
-		start := time.Now()
 		isDone, err := s.sumNextPage(ctx, d)
-		if err != nil {
-			return days, err
-		}
 		if isDone {
 			days++
 		}
-		if !timer.Sleep(ctx, time.Since(start)) {
-			return days, ctx.Err()
-		}
-	}
+		return 1, err
+	})
+	return days, err
 }
 
 // nextUnsummed returns the first day that is not summed, and whether it has ended.

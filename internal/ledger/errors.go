@@ -36,82 +36,66 @@ func IsUnavailable(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
+	state, code := errorCodes(err)
+	return slices.Contains(unavailableClasses, state[:min(2, len(state))]) || slices.Contains(unavailableCodes, code&0xff)
+}
+
+// errorCodes returns the SQLSTATE of an error of PostgreSQL, or the result code of an error of
+// SQLite. Other errors have neither.
+func errorCodes(err error) (state string, code int) {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return isPostgresUnavailable(e.Code)
+		state = e.Code
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return isSQLiteUnavailable(e.Code())
+		code = e.Code()
 	}
-	return false
+	return state, code
+}
+
+// unavailableClasses are classes of SQLSTATEs, which are their first two characters (PostgreSQL
+// manual, appendix A).
+var unavailableClasses = []string{
+	"08", // connection
+	"25", // transaction state: read-only after a fail-over
+	"40", // rolled back: deadlock, serialization
+	"53", // resources: disk full, too many connections
+	"55", // lock not available
+	"57", // operator: shutting down, cancelled
+	"58", // system: I/O
+}
+
+// unavailableCodes are primary result codes of SQLite, which are the low bytes of result codes.
+var unavailableCodes = []int{
+	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
+	sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
 }
 
 // IsResultRefused reports whether an error of Commit is caused by the content of a result,
 // so that the same result can never be committed. All other errors may be temporary.
 func IsResultRefused(err error) bool {
-	if errors.Is(err, ErrBadResult) {
-		return true
-	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.Contains(badDataStates, e.Code)
-	}
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK
+	state, code := errorCodes(err)
+	return errors.Is(err, ErrBadResult) || slices.Contains(badDataStates, state) || code == sqlite3.SQLITE_CONSTRAINT_CHECK
 }
 
 // badDataStates are the SQLSTATEs of data that PostgreSQL cannot store: an invalid character, a
 // character that cannot be translated to the encoding, a failed CHECK constraint.
 var badDataStates = []string{"22021", "22P05", "23514"}
 
-// isPostgresUnavailable decides by the class of a SQLSTATE, which is its first two
-// characters (PostgreSQL manual, appendix A).
-func isPostgresUnavailable(code string) bool {
-	switch code[:min(2, len(code))] {
-	case "08", // connection
-		"25", // transaction state: read-only after a fail-over
-		"40", // rolled back: deadlock, serialization
-		"53", // resources: disk full, too many connections
-		"55", // lock not available
-		"57", // operator: shutting down, cancelled
-		"58": // system: I/O
-		return true
-	}
-	return false
-}
-
-// isSQLiteUnavailable decides by the primary result code, which is the low byte.
-func isSQLiteUnavailable(code int) bool {
-	switch code & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
-		sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
-		return true
-	}
-	return false
-}
-
 func isUniqueViolation(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == "23505"
-	}
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	state, code := errorCodes(err)
+	return state == "23505" || code == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
 // withAdvice adds to an error of Open what the operator can do.
 func withAdvice(err error, c Config) error {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code {
-		case "25006":
-			return fmt.Errorf("%w; the database server is read-only (a standby?); name the primary in --database", err)
-		case "42501":
-			return fmt.Errorf("%w; allow the database user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO …", err)
-		}
-		return err
+	state, code := errorCodes(err)
+	switch state {
+	case "25006":
+		return fmt.Errorf("%w; the database server is read-only (a standby?); name the primary in --database", err)
+	case "42501":
+		return fmt.Errorf("%w; allow the database user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO …", err)
 	}
-	e, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return err
-	}
-	switch e.Code() & 0xff {
+	switch code & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("%w; the disk of %s may be full; free some space, or name another folder with --data", err, c.Dir)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:

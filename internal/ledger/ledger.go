@@ -87,7 +87,7 @@ type Reads struct {
 // full, Open fails within about 5 s. The error says what to do and never contains a
 // password. The caller must close the ledger.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
-	db, publicPool, err := openUnmigrated(ctx, config)
+	db, err := openUnmigrated(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -97,38 +97,38 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	}
 	if err != nil {
 		db.close()
-		publicPool.Close()
 		return nil, fmt.Errorf("ledger: %w", withAdvice(err, config))
 	}
-	return newLedger(db, publicPool, config), nil
+	return newLedger(db, config), nil
 }
 
-// openUnmigrated opens the database without a look at its tables. publicPool is for public reads.
-func openUnmigrated(ctx context.Context, config Config) (db *database, publicPool *sql.DB, err error) {
+// openUnmigrated opens the database without a look at its tables.
+func openUnmigrated(ctx context.Context, config Config) (*database, error) {
 	open := openSQLite
 	if config.URL != "" {
 		open = openPostgres
 	}
-	if db, publicPool, err = open(ctx, config); err != nil {
-		return nil, nil, err
+	db, err := open(ctx, config)
+	if err != nil {
+		return nil, err
 	}
 	db.log, db.notifyTopic = cmp.Or(config.Logger, slog.Default()), config.NotifyTopic
 	if db.notifyTopic == nil {
 		db.notifyTopic = func(string) {}
 	}
 	db.clockSQL = cmp.Or(config.clockSQL, db.clockSQL)
-	return db, publicPool, nil
+	return db, nil
 }
 
 // newLedger returns the ledger of a database whose tables are migrated.
-func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
+func newLedger(db *database, config Config) *Ledger {
 	players := newPlayers(db, config.Registry)
 	reads := newReads(db, players)
 	entries := newEntryWriter(db, config)
 	public := *db
-	public.readPool = publicPool
+	public.readPool = db.openPublicPool()
 	return &Ledger{
-		database: db, Reads: reads, Public: newReads(&public, players), publicPool: publicPool, entries: entries,
+		database: db, Reads: reads, Public: newReads(&public, players), publicPool: public.readPool, entries: entries,
 		Accounts: &Accounts{db, entries, newEmptiedBlocks(config.Registry)}, Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
 		Results: &Results{db, entries, config.PairDuelLimits, config.Retention}, Corrections: &Corrections{db, entries, reads.History},
 		OldMatches: &OldMatches{db, config.Retention}, Days: &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Banks: &QuestionBanks{db},

@@ -77,19 +77,20 @@ func hidePassword(err error, u *url.URL) string {
 // use it. JIT is off, because compiling a statement takes 20 to 30 ms.
 const preferIndexScans = "SET enable_seqscan = off; SET jit = off"
 
-// openPostgres connects to a server. publicPool is for public reads.
-func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.DB, err error) {
+// openPostgres connects to a server.
+func openPostgres(ctx context.Context, c Config) (*database, error) {
 	config, err := parsePostgres(c.URL)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ledger: database address: %w", err)
+		return nil, fmt.Errorf("ledger: database address: %w", err)
 	}
 	setupSQL := fmt.Sprintf(preferIndexScans+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.maxIdleInTx, maxIdleInTx).Milliseconds())
 	pool := postgresPool(config, setupSQL, maxNodeConns)
 	if err := checkServer(ctx, pool, config); err != nil {
 		pool.Close()
-		return nil, nil, fmt.Errorf("ledger: %w", err)
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &database{writePool: pool, readPool: pool, dialect: &dialect{
+	openPublicPool := func() *sql.DB { return postgresPool(config, setupSQL, maxPublicConns) }
+	return &database{writePool: pool, readPool: pool, openPublicPool: openPublicPool, dialect: &dialect{
 		name:     goose.DialectPostgres,
 		clockSQL: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// The name of a file of the write-ahead log starts with the timeline.
@@ -106,7 +107,7 @@ func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.
 		idList:              func(ids []string) any { return ids },
 		bulk:                postgresBulk(),
 		registrationWorkers: 2,
-	}}, postgresPool(config, setupSQL, maxPublicConns), nil
+	}}, nil
 }
 
 // postgresPool returns a pool of up to maxConns connections. On each new connection it

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
@@ -58,8 +57,8 @@ func (s *Players) register(ctx context.Context, p identity.NewPlayer) (created b
 // error. They may after a deadlock (SQLSTATE 40P01) and after errors of the data, but not
 // if the database is unavailable.
 func isCausedByOnePlayer(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	return !IsUnavailable(err) || ok && pgErr.Code == "40P01"
+	state, _ := errorCodes(err)
+	return !IsUnavailable(err) || state == "40P01"
 }
 
 const (

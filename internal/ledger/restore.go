@@ -55,7 +55,7 @@ func restoreSQLite(ctx context.Context, config Config, path string) (err error) 
 		return err
 	}
 	config.Dir = work
-	db, err := openAlone(ctx, config)
+	db, err := openUnmigrated(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func restorePostgres(ctx context.Context, config Config, path string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
-	to, err := openAlone(ctx, config)
+	to, err := openUnmigrated(ctx, config)
 	if err != nil {
 		return err
 	}

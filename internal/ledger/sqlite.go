@@ -32,17 +32,17 @@ const sqliteMmap = "mmap_size(2147418112)"
 // pools: for the node's own reads and for public reads.
 const maxSQLiteReaders = 4
 
-// openSQLite opens the database in a folder. publicPool is for public reads.
-func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, err error) {
+// openSQLite opens the database in a folder.
+func openSQLite(_ context.Context, c Config) (*database, error) {
 	path, err := filepath.Abs(filepath.Join(c.Dir, sqliteFile))
 	if err != nil {
-		return nil, nil, fmt.Errorf("ledger: %w", err)
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if _, err := os.Stat(path); c.MustExist && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("no database in the folder %s; use the --data, --database or --config of your server, or start it first", c.Dir)
+		return nil, fmt.Errorf("no database in the folder %s; use the --data, --database or --config of your server, or start it first", c.Dir)
 	}
 	if err := createPrivateFile(path); err != nil {
-		return nil, nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
+		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
 	}
 	writePool := sql.OpenDB(cachingConnector{sqliteURL(path, "_txlock", "immediate")})
 	writePool.SetMaxOpenConns(1)
@@ -52,7 +52,7 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 		db.SetMaxIdleConns(maxSQLiteReaders)
 		return db
 	}
-	return &database{writePool: writePool, readPool: openReaders(), dialect: sqliteDialect()}, openReaders(), nil
+	return &database{writePool: writePool, readPool: openReaders(), openPublicPool: openReaders, dialect: sqliteDialect()}, nil
 }
 
 func sqliteDialect() *dialect {
