@@ -135,7 +135,7 @@ func (t table) rows(ctx context.Context, in *transaction) rowSource {
 // insertEach inserts rows one by one. The connection prepares the statement once.
 func insertEach(tx *transaction) insertFunc {
 	return func(ctx context.Context, t table, rows rowSource) error {
-		text := fmt.Sprintf("INSERT INTO %s (%s) %s", t.name, strings.Join(t.columns, ", "), valueRows(1, len(t.columns)))
+		text := fmt.Sprintf("INSERT INTO %s (%s) %s", t.name, strings.Join(t.columns, ", "), valueRows([][]any{make([]any, len(t.columns))}))
 		for row, err := range rows {
 			if err == nil {
 				_, err = tx.ExecContext(ctx, text, row...)

@@ -191,8 +191,8 @@ func (tx *transaction) each(ctx context.Context, scan scanFunc, text string, arg
 // two rows may change the same row of a table.
 func (tx *transaction) bulk(ctx context.Context, text string, rows [][]any, scan scanFunc) {
 	for len(rows) > 0 && tx.err == nil {
-		statement, n := tx.db.expandBulk(text, rows)
-		args := tx.db.bulk.args(rows[:n])
+		n := tx.db.bulkSize(len(rows))
+		statement, args := tx.db.expandSQL(text, rows[:n]...), tx.db.bulkArgs(rows[:n])
 		if scan == nil {
 			_, err := tx.ExecContext(ctx, statement, args...)
 			tx.err = describe(text, err)
@@ -223,23 +223,18 @@ type dialect struct {
 	clockSQL              string // SQL expression of the database's current time, epoch ms
 	timelineSQL           string // {timeline}: SQL expression, see Position.Timeline
 	txOptions             *sql.TxOptions
-	snapshotOptions       *sql.TxOptions         // of inSnapshot
-	allowIdle             string                 // statement that allows a transaction to be idle; "": the database has no limit
-	byteOrder             string                 // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
-	forUpdate, skipLocked string                 // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
-	inSelectPrefix        string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite a set of rows
-	fromIDs, inIDs        string                 // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
-	idList                func(ids []string) any // converts ids to the parameter $2
-	bulk                  *bulkForm              // {rows}: see transaction.bulk
-	registrationWorkers   int                    // concurrent registration transactions
-	expanded              sync.Map               // statementKey → its text for the database
-}
-
-// bulkForm is how a dialect passes rows to a statement.
-type bulkForm struct {
-	sizes  []int                     // numbers of rows of one statement, the largest first; nil: any number up to maxBulkRows
-	source func(rows [][]any) string // replaces {rows}
-	args   func(rows [][]any) []any
+	snapshotOptions       *sql.TxOptions            // of inSnapshot
+	allowIdle             string                    // statement that allows a transaction to be idle; "": the database has no limit
+	byteOrder             string                    // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
+	forUpdate, skipLocked string                    // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
+	inSelectPrefix        string                    // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite a set of rows
+	fromIDs, inIDs        string                    // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
+	idList                func(ids []string) any    // converts ids to the parameter $2
+	bulkRows              func(rows [][]any) string // {rows}: see transaction.bulk
+	bulkArgs              func(rows [][]any) []any  // the parameters of bulkRows
+	bulkSizes             []int                     // numbers of rows of one statement, the largest first; nil: any number up to maxBulkRows
+	registrationWorkers   int                       // concurrent registration transactions
+	expanded              sync.Map                  // statementKey → its text for the database
 }
 
 // maxBulkRows limits the rows of one statement.
@@ -252,32 +247,34 @@ type statementKey struct {
 	rows int
 }
 
-// expandSQL replaces {now} by the expression of the clock, and the other names in braces by
-// the dialect's fragments: see the fields. It keeps the result, because there are few texts.
-func (d *dialect) expandSQL(text string) string {
-	return d.expand(statementKey{text: text}, func() string { return "" })
-}
-
-// expandBulk expands a statement of bulk for the first n of its rows.
-func (d *dialect) expandBulk(text string, rows [][]any) (expanded string, n int) {
-	key, n := statementKey{text: text}, min(len(rows), maxBulkRows)
-	for _, size := range d.bulk.sizes {
-		if size <= n {
-			key.rows, n = size, size
-			break
+// bulkSize returns how many of some rows one statement of bulk handles.
+func (d *dialect) bulkSize(rows int) int {
+	for _, size := range d.bulkSizes {
+		if size <= rows {
+			return size
 		}
 	}
-	return d.expand(key, func() string { return d.bulk.source(rows[:n]) }), n
+	return min(rows, maxBulkRows)
 }
 
-func (d *dialect) expand(key statementKey, bulkRows func() string) string {
+// expandSQL replaces {now} by the expression of the clock, and the other names in braces by
+// the dialect's fragments: see the fields. The rows are those of a statement of bulk. It keeps
+// the result, because there are few texts.
+func (d *dialect) expandSQL(text string, rows ...[]any) string {
+	key, bulkRows := statementKey{text: text}, ""
+	if len(d.bulkSizes) > 0 {
+		key.rows = len(rows)
+	}
 	if known, isKnown := d.expanded.Load(key); isKnown {
 		return known.(string)
 	}
-	text := strings.NewReplacer(
+	if len(rows) > 0 {
+		bulkRows = d.bulkRows(rows)
+	}
+	text = strings.NewReplacer(
 		"{now}", d.clockSQL, "{lock}", d.forUpdate, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs,
-		"{listed}", d.inIDs, "{bytes}", d.byteOrder, "{timeline}", d.timelineSQL, "{rows}", bulkRows(),
-	).Replace(key.text)
+		"{listed}", d.inIDs, "{bytes}", d.byteOrder, "{timeline}", d.timelineSQL, "{rows}", bulkRows,
+	).Replace(text)
 	d.expanded.Store(key, text)
 	return text
 }

@@ -247,16 +247,12 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 			tx.exec(t.Context(), "SET LOCAL enable_seqscan = off")
 			attempt, columns = "EXPLAIN ", 1
 		}
-		expand := l.expandSQL
+		var rows [][]any
 		if strings.Contains(text, "{rows}") {
-			rows := slices.Repeat([][]any{bulkRow(args)}, 4)
-			args = l.bulk.args(rows)
-			expand = func(text string) string {
-				expanded, _ := l.expandBulk(text, rows)
-				return expanded
-			}
+			rows = slices.Repeat([][]any{bulkRow(args)}, 4)
+			args = l.bulkArgs(rows)
 		}
-		text := attempt + expand(text)
+		text := attempt + l.expandSQL(text, rows...)
 		return scanAll(func(r *sql.Rows) error {
 			line := make([]any, columns)
 			for i := range line {

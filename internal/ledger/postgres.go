@@ -105,7 +105,8 @@ func openPostgres(ctx context.Context, c Config) (*database, error) {
 		inSelectPrefix:      "= ANY(ARRAY",
 		inIDs:               "= ANY(CAST($2 AS TEXT[]))",
 		idList:              func(ids []string) any { return ids },
-		bulk:                postgresBulk(),
+		bulkRows:            unnestRows,
+		bulkArgs:            arrayColumns,
 		registrationWorkers: 2,
 	}}, nil
 }

@@ -125,7 +125,7 @@ func (p preparedConn) exec(text string) {
 func (p preparedConn) prepare(name string, d *dialect, s plannedStatement) {
 	p.t.Helper()
 	list := strings.Contains(s.text, "{rows}")
-	text, _ := d.expandBulk(s.text, [][]any{bulkRow(s.args)}) // also of a text without {rows}
+	text := d.expandSQL(s.text, bulkRow(s.args)) // also of a text without {rows}
 	var values []string
 	for _, a := range s.args {
 		value := fmt.Sprint(a)

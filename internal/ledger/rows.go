@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -133,27 +132,15 @@ func updateRows(table, key, columns string) string {
 	return fmt.Sprintf("WITH v (%s, %s) AS ({rows})\nUPDATE %s SET %s FROM v WHERE %s", key, columns, table, strings.Join(assigned, ", "), strings.Join(conditions, " AND "))
 }
 
-// valueRows returns a list of rows of parameters. These have no numbers, because SQLite would
-// search each number among all.
-func valueRows(rows, columns int) string {
-	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
-	return "VALUES " + row + strings.Repeat(", "+row, rows-1)
+// valueRows returns a list of rows of parameters, one for each value. These have no numbers,
+// because SQLite would search each number among all.
+func valueRows(rows [][]any) string {
+	row := "(?" + strings.Repeat(", ?", len(rows[0])-1) + ")"
+	return "VALUES " + row + strings.Repeat(", "+row, len(rows)-1)
 }
 
-// sqliteBulk passes each value as a parameter.
-func sqliteBulk() *bulkForm {
-	return &bulkForm{
-		sizes:  []int{16, 4, 1},
-		source: func(rows [][]any) string { return valueRows(len(rows), len(rows[0])) },
-		args:   func(rows [][]any) []any { return slices.Concat(rows...) },
-	}
-}
-
-// postgresBulk passes each column of the rows as one array. So the text is the same for every
-// number of rows.
-func postgresBulk() *bulkForm { return &bulkForm{source: unnestRows, args: arrayColumns} }
-
-// unnestRows returns a SELECT that reads arrays as rows. Its LIMIT is NULL, which means
+// unnestRows returns a SELECT that reads arrays as rows, one array for each column. So the text
+// is the same for every number of rows. Its LIMIT is NULL, which means
 // no limit. It makes the planner assume a short list, and look up each row by an index.
 // Otherwise the planner would scan small tables, and keep that plan as they grow.
 func unnestRows(rows [][]any) string {

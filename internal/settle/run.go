@@ -3,7 +3,6 @@ package settle
 import (
 	"context"
 	"maps"
-	"sync"
 	"time"
 
 	"laststand/internal/match"
@@ -38,20 +37,12 @@ func (s *Service) Offer(result match.Result) bool {
 // stays pending. It returns nil once everything that it started has ended.
 func (s *Service) Run(ctx context.Context) error {
 	workCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var stopTimer sync.WaitGroup
-	stopTimer.Go(func() {
-		select {
-		case <-ctx.Done():
-			timer.Sleep(workCtx, stopTimeout)
-			cancel()
-		case <-workCtx.Done():
-		}
-	})
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(stopTimeout, cancel) })
+	defer stop()
 	s.runLoop(ctx, workCtx)
 	close(s.stopped)
 	s.closeOutboxes()
-	cancel()
-	stopTimer.Wait()
 	return nil
 }
 
