@@ -3,13 +3,13 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/settle"
 )
 
@@ -87,15 +87,11 @@ func (item *resultItem) setKnown(counts bool, player string, after, delta float6
 }
 
 // recordRows returns the rows of insertMatch. The record of a match is the summary of its result.
-func recordRows(game string, items []*resultItem) (rows [][]any, err error) {
+func recordRows(game string, items []*resultItem) (rows [][]any) {
 	for _, item := range items {
-		text, err := json.Marshal(item.result.Summary())
-		if err != nil {
-			return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, item.result.Match, err)
-		}
-		rows = append(rows, []any{game, item.result.Match, string(text), item.result.OverAt})
+		rows = append(rows, []any{game, item.result.Match, string(protocol.EncodeJSON(item.result.Summary())), item.result.OverAt})
 	}
-	return rows, nil
+	return rows
 }
 
 // maxIDBytes is the greatest length of an id in the wire contract, in bytes.

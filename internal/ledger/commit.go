@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -94,13 +93,12 @@ func (s *Results) commitGame(ctx context.Context, tx *transaction, game string, 
 		item.outcome.IsNew, item.outcome.CountsForLeaderboards = true, item.result.CountsForLeaderboards
 		h.add(item.entries...)
 	}
-	records, recordErr := recordRows(game, items)
 	players, err := playerRows(game, items)
-	if err = cmp.Or(recordErr, err); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	h.save(ctx, tx)
-	tx.bulk(ctx, insertMatch, records, nil)
+	tx.bulk(ctx, insertMatch, recordRows(game, items), nil)
 	tx.bulk(ctx, saveTeam, teamRows(game, items), nil)
 	tx.bulk(ctx, insertSeat, seatRows(game, items), nil)
 	tx.bulk(ctx, updatePlayer, players, nil)

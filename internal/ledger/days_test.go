@@ -134,12 +134,12 @@ func TestConcurrentNodesStartADayOnce(t *testing.T) {
 	})
 }
 
-func TestAClockAHundredYearsAheadIsRefused(t *testing.T) {
+func TestAClockAHundredYearsAheadStartsNoDay(t *testing.T) {
 	t.Parallel()
 	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
 	testenv.Need(l.Days.StartNewDays(t.Context(), game))(t)
 	l.setClock(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-	if _, err := l.Days.StartNewDays(t.Context(), game); err == nil {
+	if testenv.Need(l.Days.StartNewDays(t.Context(), game))(t) {
 		t.Fatal("five centuries of days were started")
 	}
 	if got := l.listDays(t); len(got) != 1 {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/oklog/ulid/v2"
 
+	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
 )
 
@@ -127,12 +127,8 @@ func (e *enqueueBatch) insert(ctx context.Context, tx *transaction) error {
 		}
 	}
 	moves.apply(ctx, tx)
-	rows, err := e.insertRows()
-	if err != nil {
-		return err
-	}
 	var key taskKey
-	tx.bulk(ctx, insertTask, rows, eachRow(func() { e.byKey[key].isNew = true }, &key.topic, &key.game, &key.key))
+	tx.bulk(ctx, insertTask, e.insertRows(), eachRow(func() { e.byKey[key].isNew = true }, &key.topic, &key.game, &key.key))
 	tx.bulk(ctx, selectTasksByKey, e.unresolvedKeys(), e.scanKnown)
 	if unresolved := e.unresolvedKeys(); tx.err == nil && len(unresolved) > 0 {
 		return fmt.Errorf("%w: %d keys", errKeyDeleted, len(unresolved))
@@ -165,7 +161,7 @@ func (e *enqueueBatch) scanKnown(rows *sql.Rows) error {
 
 // insertRows returns the rows of insertTask: the items whose keys are not known to exist,
 // in the order in which all transactions lock keys.
-func (e *enqueueBatch) insertRows() (insertRows [][]any, err error) {
+func (e *enqueueBatch) insertRows() (rows [][]any) {
 	sorted := slices.SortedFunc(slices.Values(e.items), func(a, b *enqueueItem) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
 	})
@@ -173,16 +169,12 @@ func (e *enqueueBatch) insertRows() (insertRows [][]any, err error) {
 		if item.isKnown {
 			continue
 		}
-		failures, err := json.Marshal(item.Errors)
-		if err != nil {
-			return nil, err
-		}
-		insertRows = append(insertRows, []any{
+		rows = append(rows, []any{
 			item.ID, item.Game, item.Topic, item.Key, item.Priority, string(item.Ordering), string(item.Payload), string(item.State), item.Pos, item.DueAt,
-			item.Tries, item.MaxTries, string(failures),
+			item.Tries, item.MaxTries, string(protocol.EncodeJSON(item.Errors)),
 		})
 	}
-	return insertRows, nil
+	return rows
 }
 
 const (

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
+	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
 )
 
@@ -42,7 +42,8 @@ func changeLocked(
 		c.addMoves(moves, heads[c.before.QueueID()] == c.before.ID)
 	}
 	moves.apply(ctx, tx)
-	return changes, saveChanges(ctx, tx, changes)
+	saveChanges(ctx, tx, changes)
+	return changes, tx.err
 }
 
 // addMoves adds to m what a change of state does to the task's queue. isHead says whether
@@ -86,26 +87,21 @@ func readQueueHeads(ctx context.Context, tx *transaction, changes []*taskChange)
 
 // saveChanges saves changed tasks in the order of their ids. Payloads may be large, so it
 // writes only those that have changed.
-func saveChanges(ctx context.Context, tx *transaction, changes []*taskChange) error {
+func saveChanges(ctx context.Context, tx *transaction, changes []*taskChange) {
 	var rows, payloads [][]any
 	for _, c := range slices.SortedFunc(slices.Values(changes), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) }) {
 		t := &c.after
-		failures, err := json.Marshal(t.Errors)
-		if err != nil {
-			return err
-		}
 		endedAt := int64(0)
 		if t.State == taskqueue.StateDone || t.State == taskqueue.StateDiscarded {
 			endedAt = t.ChangedAt
 		}
-		rows = append(rows, []any{t.ID, string(t.State), t.Pos, t.DueAt, t.Tries, t.MaxTries, string(failures), t.ChangedAt, endedAt})
+		rows = append(rows, []any{t.ID, string(t.State), t.Pos, t.DueAt, t.Tries, t.MaxTries, string(protocol.EncodeJSON(t.Errors)), t.ChangedAt, endedAt})
 		if !bytes.Equal(c.before.Payload, t.Payload) {
 			payloads = append(payloads, []any{t.ID, string(t.Payload)})
 		}
 	}
 	tx.bulk(ctx, updateTask, rows, nil)
 	tx.bulk(ctx, updatePayload, payloads, nil)
-	return tx.err
 }
 
 const (

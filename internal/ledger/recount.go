@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"laststand/internal/answers"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 )
 
 var updateSeat = updateRows("seats", "game, match_id, standing_index", "rank, score, correct, answered, asked, time_ms")
@@ -159,7 +159,7 @@ func (r *recount) changes() (players, teams map[string]leaderboard.Aggregates) {
 }
 
 // save stores the new standings and the new summary.
-func (r *recount) save(ctx context.Context) error {
+func (r *recount) save(ctx context.Context) {
 	m := r.after
 	var rows [][]any
 	m.Bots = nil
@@ -171,11 +171,6 @@ func (r *recount) save(ctx context.Context) error {
 		}
 		rows = append(rows, []any{m.Game, m.Match, int64(seat.index), int64(s.Rank), s.Score, int64(s.Correct), int64(s.Answered), int64(s.Asked), s.TimeMS})
 	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
 	r.tx.bulk(ctx, updateSeat, rows, nil)
-	r.tx.bulk(ctx, updateMatch, [][]any{{m.Game, m.Match, string(text)}}, nil)
-	return r.tx.err
+	r.tx.bulk(ctx, updateMatch, [][]any{{m.Game, m.Match, string(protocol.EncodeJSON(m))}}, nil)
 }

@@ -56,9 +56,7 @@ func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.V
 		return false, err
 	}
 	h.save(ctx, tx)
-	if err := r.save(ctx); err != nil {
-		return false, err
-	}
+	r.save(ctx)
 	tx.exec(ctx, `INSERT INTO voids (game, match_id, question, reason, voided_by, voided_at) VALUES ($1, $2, $3, $4, $5, {now})`,
 		v.Game, v.Match, v.Question, v.Reason, v.By)
 	tasks := c.entries.eventTasks(h)

@@ -13,32 +13,25 @@ import (
 // last result of a batch may exceed it, because a result is never split.
 const fullBatchStandings = 20_000
 
-// batch is some results that are committed together.
-type batch struct {
-	results   []match.Result
-	standings int
-}
-
-func (b *batch) add(result match.Result) {
-	b.results, b.standings = append(b.results, result), b.standings+len(result.Standings)
-}
-
-func (s *Service) isFull(b batch) bool {
-	return len(b.results) >= s.BatchSize || b.standings >= fullBatchStandings
+func (s *Service) isFull(batch []match.Result) bool {
+	standings := 0
+	for i := range batch {
+		standings += len(batch[i].Standings)
+	}
+	return len(batch) >= s.BatchSize || standings >= fullBatchStandings
 }
 
 // collectBatch returns a batch that starts with the given result and contains the results
 // that wait in the queue. If none wait, it first gives others batchDelay to arrive.
 func (s *Service) collectBatch(ctx context.Context, first match.Result) []match.Result {
-	var collected batch
-	collected.add(first)
+	collected := []match.Result{first}
 	if len(s.queue) == 0 {
 		timer.Sleep(ctx, batchDelay)
 	}
 	for len(s.queue) > 0 && !s.isFull(collected) { // only Run's loop receives from the queue
-		collected.add(<-s.queue)
+		collected = append(collected, <-s.queue)
 	}
-	return collected.results
+	return collected
 }
 
 // settleBatch commits a batch to the ledger and finishes it. It waits while the

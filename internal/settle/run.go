@@ -94,7 +94,7 @@ func (s *Service) sweepPending(workCtx context.Context) (hasMore bool) {
 		s.metrics.countFailures(reasonPending, 1)
 		s.Logger.Warn("pending results read failed; the next sweep retries", "error", err)
 	}
-	var due batch
+	var due []match.Result
 	hasProgress := false
 	for _, result := range page {
 		switch {
@@ -104,14 +104,14 @@ func (s *Service) sweepPending(workCtx context.Context) (hasMore bool) {
 		case !result.IsComplete(): // its standings are gone or unreadable: retry, and a dead letter in the end
 			hasProgress = s.recordRefusal(workCtx, result, errIncomplete) || hasProgress
 		default:
-			due.add(result)
+			due = append(due, result)
 		}
 		if s.isFull(due) {
-			hasProgress = s.settleBatch(workCtx, due.results, true) || hasProgress
-			due = batch{}
+			hasProgress = s.settleBatch(workCtx, due, true) || hasProgress
+			due = nil
 		}
 	}
-	hasProgress = s.settleBatch(workCtx, due.results, true) || hasProgress
+	hasProgress = s.settleBatch(workCtx, due, true) || hasProgress
 	return hasProgress && len(page) >= limit
 }
 
