@@ -62,14 +62,13 @@ func (a *Answers) addFormerIDs(ctx context.Context, game string, players []strin
 	if len(unknown) == 0 {
 		return nil
 	}
-	return a.inSnapshot(ctx, func(tx *transaction) error {
-		for former, opaque := range opaqueIDs(ctx, tx, game, unknown) {
-			if index, isKnown := seats.Indexes[opaque]; isKnown {
-				seats.Indexes[former] = index
-			}
+	tx := a.in(a.readPool)
+	for former, opaque := range opaqueIDs(ctx, tx, game, unknown) {
+		if index, isKnown := seats.Indexes[opaque]; isKnown {
+			seats.Indexes[former] = index
 		}
-		return nil
-	})
+	}
+	return tx.err
 }
 
 // SaveBlocks implements answers.Ledger. The questions are stored before the answers that

@@ -35,24 +35,33 @@ func Backup(ctx context.Context, config Config, path string) (info BackupInfo, e
 		return info, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	work, err := newWorkFolder(path + ".unfinished")
-	if err != nil {
+	info, err = writeFile(ctx, db, path, path+".unfinished", func() error { return nil })
+	info.Took = time.Since(began)
+	return info, err
+}
+
+// writeFile writes a ledger to a SQLite file, and checks it. It works in a folder, in which finish
+// may change the file. The file appears under its path when it is complete.
+func writeFile(ctx context.Context, from *database, path, work string, finish func() error) (info BackupInfo, err error) {
+	if err := newWorkFolder(work); err != nil {
 		return info, err
 	}
 	defer os.RemoveAll(work)
 	unfinished := filepath.Join(work, sqliteFile)
-	if db.name == goose.DialectSQLite3 {
-		_, err = db.writePool.ExecContext(ctx, "VACUUM INTO $1", unfinished)
+	if from.name == goose.DialectSQLite3 {
+		_, err = from.writePool.ExecContext(ctx, "VACUUM INTO $1", unfinished)
 	} else {
-		err = copyToFolder(ctx, db, work)
+		err = copyToFolder(ctx, from, work)
 	}
 	if err == nil {
 		info, err = checkBackup(ctx, unfinished)
 	}
 	if err == nil {
+		err = finish()
+	}
+	if err == nil {
 		err = finishFile(unfinished, path)
 	}
-	info.Took = time.Since(began)
 	return info, err
 }
 

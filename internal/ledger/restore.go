@@ -20,61 +20,44 @@ func Restore(ctx context.Context, config Config, path string) (info BackupInfo, 
 	if info, err = checkBackup(ctx, path); err != nil {
 		return info, err
 	}
-	if config.URL == "" {
-		err = restoreSQLite(ctx, config, path)
-	} else {
-		err = restorePostgres(ctx, config, path)
+	from, err := openBackup(path)
+	if err != nil {
+		return info, err
 	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	restore := restoreSQLite
+	if config.URL != "" {
+		restore = restorePostgres
+	}
+	err = restore(ctx, config, from)
 	info.Took = time.Since(began)
 	return info, err
 }
 
-// restoreSQLite restores into a folder. The file appears under its name when it is complete.
-func restoreSQLite(ctx context.Context, config Config, path string) (err error) {
+// restoreSQLite restores into a folder.
+func restoreSQLite(ctx context.Context, config Config, from *database) error {
 	target := filepath.Join(config.Dir, sqliteFile)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if _, err := os.Lstat(target + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s exists or is not readable; stop the server and move this file away, or name another folder with --data", target+suffix)
 		}
 	}
-	work, err := newWorkFolder(filepath.Join(config.Dir, "restore.unfinished"))
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
-	restored := filepath.Join(work, sqliteFile)
-	backup, err := openBackup(path)
-	if err != nil {
-		return err
-	}
-	_, err = backup.writePool.ExecContext(ctx, "VACUUM INTO $1", restored)
-	if err = errors.Join(err, backup.close()); err != nil {
-		return err
-	}
-	if _, err := checkBackup(ctx, restored); err != nil {
-		return err
-	}
-	config.Dir = work
-	db, err := openUnmigrated(ctx, config)
-	if err != nil {
-		return err
-	}
-	_, err = db.exec(ctx, replaceEpoch, rand.Text())
-	if err = errors.Join(err, db.close()); err != nil {
-		return err
-	}
-	return finishFile(restored, target)
+	config.Dir = filepath.Join(config.Dir, "restore.unfinished")
+	_, err := writeFile(ctx, from, target, config.Dir, func() error {
+		db, err := openUnmigrated(ctx, config)
+		if err != nil {
+			return err
+		}
+		_, err = db.exec(ctx, replaceEpoch, rand.Text())
+		return errors.Join(err, db.close())
+	})
+	return err
 }
 
 const replaceEpoch = `UPDATE ledger_info SET epoch = $1 WHERE id = 1`
 
 // restorePostgres restores into a database. Another program sees no row before all are there.
-func restorePostgres(ctx context.Context, config Config, path string) (err error) {
-	from, err := openBackup(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, from.close()) }()
+func restorePostgres(ctx context.Context, config Config, from *database) (err error) {
 	to, err := openUnmigrated(ctx, config)
 	if err != nil {
 		return err
@@ -100,11 +83,11 @@ func (db *database) refuseLedger(ctx context.Context) error {
 }
 
 // newWorkFolder creates an empty folder that only the owner may read.
-func newWorkFolder(path string) (string, error) {
+func newWorkFolder(path string) error {
 	if err := os.RemoveAll(path); err != nil {
-		return "", err
+		return err
 	}
-	return path, os.MkdirAll(path, 0o700)
+	return os.MkdirAll(path, 0o700)
 }
 
 // finishFile moves a complete file to its path. It is on disk then.
