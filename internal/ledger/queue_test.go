@@ -366,7 +366,7 @@ func TestATaskWaitsUntilNotBefore(t *testing.T) {
 
 // A due time later than a time.Duration can express is not due now.
 func TestAVeryLateDueTimeIsNotDueNow(t *testing.T) {
-	eachQueue(t, func(t *testing.T, q *queueFixture) {
+	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		last := newTask("a", "last")
 		last.NotBefore = 253_402_300_799_999 // of the year 9999
 		id := q.enqueue(last)[0].ID
