@@ -25,8 +25,8 @@
 //
 // The store assigns positions and leases. Workers run handlers. A Maintainer on
 // each node returns due tasks to their queues. A Notifier wakes the workers of
-// its process and of other nodes. A regular poll finds the tasks that it missed. Admin is for operators, TenantQueue for the
-// services of games.
+// its process and of other nodes. A regular poll finds the tasks that it missed.
+// Admin is for operators, TenantQueue for the services of games.
 //
 // Start with task.go and lease.go. Then read top down: workers.go and attempt.go
 // for the server's own tasks, tenant.go and its parts for those of games. This package
