@@ -85,12 +85,7 @@ func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 	post := func(body string) call { return jsonCall("POST", demoBehavioursPath, body, bearerService) }
 	lines := func(body string) call { return behavioursCallOfType(body, ndjsonType) }
 	tooLarge := `{"behaviours":[{"data":"` + strings.Repeat("x", maxBehavioursBody) + `"}]}`
-	for name, tt := range map[string]struct {
-		call   call
-		status int
-		code   protocol.Code
-		detail string
-	}{
+	checkRefusals(t, map[string]refusal{
 		"no token":                 {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON)), 401, protocol.CodeUnauthorized, "Bearer"},
 		"token of a player":        {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), bearerGood), 403, protocol.CodeForbidden, "services"},
 		"token of a host":          {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), "Authorization: Bearer host"), 403, protocol.CodeForbidden, "services"},
@@ -117,17 +112,7 @@ func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 		"broken UTF-8":             {lines("{\"a\":\"\xff\"}"), 400, protocol.CodeBadRequest, "UTF-8"},
 		"too large":                {post(tooLarge), 413, protocol.CodePayloadTooLarge, "4194304"},
 		"lines too large":          {lines(tooLarge), 413, protocol.CodePayloadTooLarge, "4194304"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := &fakeBackend{}
-			rec := serve(t, New(newTestConfig(w)), tt.call)
-			p := decodeProblem(t, rec.Body.Bytes())
-			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.posts != nil {
-				t.Errorf("%d %s, passed on %d; want %d %s with %q", rec.Code, rec.Body, len(w.posts), tt.status, tt.code, tt.detail)
-			}
-		})
-	}
+	})
 }
 
 // The handler reads a body of the maximal size completely.

@@ -181,12 +181,7 @@ func TestInvalidTaskCallsAreRefused(t *testing.T) {
 	const lease = `{"leases":[{"id":"x","fence":1}]}`
 	callAs := func(bearer string, path, body string) call { return jsonCall("POST", demoTasksPath+path, body, bearer) }
 	tooLarge := `{"tasks":[{"topic":"t","key":"k","payload":"` + strings.Repeat("x", maxTasksBody) + `"}]}`
-	for name, tt := range map[string]struct {
-		call   call
-		status int
-		code   protocol.Code
-		detail string
-	}{
+	checkRefusals(t, map[string]refusal{
 		"no token":                   {jsonCall("POST", demoTasksPath, `{"tasks":[`+mailTask+`]}`), 401, protocol.CodeUnauthorized, "Bearer"},
 		"a player enqueues":          {callAs(bearerGood, "", `{"tasks":[`+mailTask+`]}`), 403, protocol.CodeForbidden, "services"},
 		"a player claims":            {callAs(bearerGood, "/claim", `{"kind":"mail"}`), 403, protocol.CodeForbidden, "services"},
@@ -214,17 +209,7 @@ func TestInvalidTaskCallsAreRefused(t *testing.T) {
 		"a lease without fence":      {callAs(bearerService, "/complete", `{"leases":[{"id":"x"}]}`), 400, protocol.CodeBadRequest, `"fence"`},
 		"a failure without an error": {callAs(bearerService, "/fail", `{"tasks":[{"id":"x","fence":1}]}`), 400, protocol.CodeBadRequest, `"error"`},
 		"no leases":                  {callAs(bearerService, "/renew", `{"lease_ms":1}`), 400, protocol.CodeBadRequest, `"leases"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := &fakeBackend{}
-			rec := serve(t, New(newTestConfig(w)), tt.call)
-			p := decodeProblem(t, rec.Body.Bytes())
-			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.taskRequest != nil {
-				t.Errorf("%d %s, the queue was asked for %v; want %d %s with %q", rec.Code, rec.Body, w.taskRequest, tt.status, tt.code, tt.detail)
-			}
-		})
-	}
+	})
 }
 
 // The handler passes on at most one task more than a call may have. So the queue notices that
