@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -129,66 +128,5 @@ func checkBuzzerStored(t *testing.T, urls []string, clients []*matchClient) {
 		if status != http.StatusOK || entry.Score != s.Score || entry.Matches != 1 {
 			t.Errorf("leaderboard entry (status %d): %+v, standing in the match: %+v", status, entry, s)
 		}
-	}
-}
-
-// TestEachPlayerOfALargeSurvivalArenaGetsTheirResult has more players than a push lists. The server sends each player their own
-// result, and the expected player survives last.
-func TestEachPlayerOfALargeSurvivalArenaGetsTheirResult(t *testing.T) {
-	runOnEachDeployment(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
-		const players = 60
-		created := createArena(t, urls[0], token("player", "p_host"), protocol.NewArena{
-			Mode: "survival", Name: "Last one standing", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 10},
-		})
-		host := joinArena(t, urls[0], player.Guest{ID: "p_host", Token: token("player", "p_host")}, protocol.ArenaJoin{Code: created.Code, As: "host"})
-		key := newAnswerKey(t)
-		clients := []*matchClient{host}
-		for i, guest := range newGuests(t, urls, players) {
-			c := joinArena(t, urls[(i+1)%len(urls)], guest, protocol.ArenaJoin{Code: created.Code})
-			c.key = key
-			c.plan = func(q int) (right, silent bool) { return q != 1 && q < eliminatingQuestion(i), false } // no player survives question 1: it is void
-			clients = append(clients, c)
-		}
-		rules := new(checker.Checker)
-		follow(rules, clients[1:], host)
-		host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: created.ArenaID})
-		playAll(t, clients)
-		judge(t, rules)
-		checkSurvival(t, clients[0], clients[1:])
-	})
-}
-
-// eliminatingQuestion returns the question that eliminates a player. Question 6 eliminates all
-// remaining players except player 58, who wins.
-func eliminatingQuestion(player int) int { return 2 + min(player/12, 4) + player/58 - player/59 }
-
-func checkSurvival(t *testing.T, host *matchClient, players []*matchClient) {
-	t.Helper()
-	if got := host.found; got.Players != len(players) || len(got.Seats) != 0 || got.ArenaID == "" {
-		t.Errorf("the match was announced with %+v", got)
-	}
-	if !host.closed[1].Void || host.closed[1].Right != 0 {
-		t.Errorf("question 1 closed with %+v, want it void", host.closed[1])
-	}
-	for i, c := range players {
-		if len(c.personalResults) != len(c.closed) {
-			t.Fatalf("%s got %d personal results for %d closed questions", c.id, len(c.personalResults), len(c.closed))
-		}
-		for q, result := range c.personalResults {
-			wantOut := q >= eliminatingQuestion(i) && q != 1
-			if result.Out != wantOut || result.Question != q || result.Rank < 1 {
-				t.Errorf("player %d (out at question %d) got the personal result %+v", i, eliminatingQuestion(i), result)
-			}
-			if refusal, ok := c.refused[q]; ok != (q > eliminatingQuestion(i)) || ok && refusal.Code != protocol.CodeEliminated {
-				t.Errorf("player %d (out at %d): question %d was refused with %+v", i, eliminatingQuestion(i), q, refusal)
-			}
-		}
-	}
-	over := host.over
-	if len(over.Standings) != 10 || over.Reason != "finished" || over.Winner != players[58].id || over.Standings[0].Player != players[58].id {
-		t.Errorf("the match ended with %+v, want the winner %s", over, players[58].id)
-	}
-	if fmt.Sprint(host.closed[len(host.closed)-1].Right) != "1" {
-		t.Errorf("the last question closed with %d right", host.closed[len(host.closed)-1].Right)
 	}
 }

@@ -88,26 +88,6 @@ func (c *client) expectFrames(frames [][]byte) {
 	}
 }
 
-// A client that disconnects at any number of a running match and resumes misses nothing
-// and gets nothing twice.
-func TestDisconnectAtEveryNumber(t *testing.T) {
-	n := startParallel(t)
-	for cutSeq := 1; cutSeq < 2+4*duel.Questions; cutSeq++ {
-		t.Run(fmt.Sprint(cutSeq), func(t *testing.T) {
-			t.Parallel()
-			playerA, playerB := n.startDuel(fmt.Sprint("d", cutSeq))
-			playerA.mayLoseReplies = true
-			runConcurrently(func() { playerB.play(nil) }, func() {
-				playerA.play(func(f frame) bool { return f.Seq == int64(cutSeq) })
-				playerA.disconnect()
-				n.reconnectAndResume(playerA)
-				playerA.play(nil)
-			})
-			n.checkSameFrames(playerA, playerB, duel.Questions)
-		})
-	}
-}
-
 // The client disconnects at any moment, by itself or through its newer connection,
 // while frames are under way.
 func TestDisconnectAnywhere(t *testing.T) {
