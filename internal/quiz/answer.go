@@ -233,8 +233,7 @@ func (d DrawnQuestion) Solution() Solution {
 	case d.Kind == Multiple:
 		return Solution{Choices: d.RightIndexes()}
 	case d.Kind == Number && d.Target != nil:
-		tolerance := d.Target.Tolerance
-		return Solution{Value: d.Target.Value, Tolerance: &tolerance}
+		return Solution{Value: d.Target.Value, Tolerance: new(d.Target.Tolerance)}
 	case d.Kind == Text && len(d.Accepted) > 0:
 		return Solution{Value: d.Accepted[0], Accepted: slices.Clone(d.Accepted)}
 	case d.Kind == Single || d.Kind == Boolean:

@@ -30,12 +30,10 @@ var builtin embed.FS
 
 // BuiltinBank reads the bank that comes with the server. Its questions are ordered by
 // id. Every call returns a new bank. An error means that the program was built
-// with a wrong file: one that is not a bank, or has an invalid question.
+// with a wrong file: one that is not a bank, or has an invalid question. A test checks the
+// bank as a whole, see CheckBank.
 func BuiltinBank() (*Bank, error) {
-	files, err := fs.Glob(builtin, "builtin/*.json")
-	if err != nil {
-		return nil, fmt.Errorf("bank: list the built-in files: %w", err)
-	}
+	files, _ := fs.Glob(builtin, "builtin/*.json") // the pattern is valid
 	bank := &Bank{Name: BuiltinBankName}
 	for _, name := range files {
 		content, err := builtin.ReadFile(name)
