@@ -66,16 +66,16 @@ func NewShedder(config ShedderConfig) *Shedder {
 	s.duels.init(config.MaxLag, s.metrics.duelLimit)
 	s.hellos.init()
 	if config.MemoryLimit > 0 {
-		s.signals = append(s.signals, newMemorySignal(config.MemoryLimit))
+		s.signals = append(s.signals, newMemorySignal(config.MemoryLimit, s.metrics.ratios.WithLabelValues("memory")))
 	}
 	if config.MaxLag > 0 {
-		s.signals = append(s.signals, newLagSignal(config.MaxLag))
+		s.signals = append(s.signals, newLagSignal(config.MaxLag, s.metrics.lag))
 	}
 	s.requests.max.Store(math.MaxInt64)
 	if config.MaxRequests > 0 {
 		s.requests.max.Store(config.MaxRequests)
 		s.signals = append(s.signals, signal{
-			name: "requests", thresholds: [maxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, riseAfter: 2,
+			gauge: s.metrics.ratios.WithLabelValues("requests"), thresholds: [maxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, riseAfter: 2,
 			read: func() float64 { return float64(s.requests.held.Load()) / float64(config.MaxRequests) },
 		})
 	}
@@ -171,7 +171,6 @@ func (s *Shedder) update() {
 		signal := &s.signals[i]
 		signal.update()
 		level = max(level, signal.level)
-		s.metrics.setSignal(signal)
 	}
 	s.level.Store(int32(level))
 	s.metrics.level.Set(float64(level))
@@ -205,12 +204,4 @@ func newShedderMetrics(config ShedderConfig) shedderMetrics {
 		refused:     factory.CountersOf("load_shed_refusals_total", "Requests that an overloaded node refused, by what; idling counts the sessions that it closed.", "what", kinds...),
 		wouldRefuse: factory.CountersOf("load_shed_dry_run_refusals_total", "Requests that an overloaded node would have refused without the dry run (limits.dry_run), by what; idling counts the rounds in which it would have closed sessions.", "what", kinds...),
 	}
-}
-
-func (m *shedderMetrics) setSignal(s *signal) {
-	if s.name == lagName {
-		m.lag.Set(s.value)
-		return
-	}
-	m.ratios.WithLabelValues(s.name).Set(s.value)
 }

@@ -19,13 +19,15 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
+func newTestGauge() prometheus.Gauge { return prometheus.NewGauge(prometheus.GaugeOpts{Name: "value"}) }
+
 // fakeSignal is a signal that a test sets.
 type fakeSignal struct{ value atomic.Uint64 }
 
 func (s *fakeSignal) set(value float64) { s.value.Store(math.Float64bits(value)) }
 
 func (s *fakeSignal) newSignal(riseAfter int) signal {
-	return signal{name: "fake", read: func() float64 { return math.Float64frombits(s.value.Load()) }, thresholds: [maxLevel]float64{1, 2, 3, 4, 5}, riseAfter: riseAfter}
+	return signal{gauge: newTestGauge(), read: func() float64 { return math.Float64frombits(s.value.Load()) }, thresholds: [maxLevel]float64{1, 2, 3, 4, 5}, riseAfter: riseAfter}
 }
 
 func newTestShedder(config ShedderConfig, signals ...signal) *Shedder {
@@ -146,7 +148,7 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 // else runs the garbage collector. With little memory in use no collection is forced.
 func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	const limit = 1 << 26
-	memory := newMemorySignal(limit)
+	memory := newMemorySignal(limit, newTestGauge())
 	liveMemory := make([]byte, 48<<20)
 	for i := 0; i < len(liveMemory); i += 4096 {
 		liveMemory[i] = 1
@@ -176,7 +178,7 @@ func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest /
 // The lag is measured since the last read; without samples it is 0.
 func TestLagSignalReadsTheSchedulerLag(t *testing.T) {
 	t.Parallel()
-	lag := newLagSignal(250 * time.Millisecond)
+	lag := newLagSignal(250*time.Millisecond, newTestGauge())
 	if want := [maxLevel]float64{.25, .5, 1, 2, math.Inf(1)}; lag.thresholds != want {
 		t.Errorf("thresholds %v", lag.thresholds)
 	}

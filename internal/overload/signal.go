@@ -5,13 +5,15 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // maxLevel is the highest load level; the lowest is 0.
 const maxLevel = 5
 
 type signal struct {
-	name       string            // label of the metric
+	gauge      prometheus.Gauge  // of the value
 	read       func() float64    // returns the current value; called once a second
 	thresholds [maxLevel]float64 // the lowest values of the levels 1 to maxLevel, in rising order
 	riseAfter  int               // consecutive updates above a level before the signal rises; 0 means 1
@@ -32,6 +34,7 @@ const (
 // value after riseAfter updates, and falls one level at a time.
 func (s *signal) update() {
 	s.value = s.read()
+	s.gauge.Set(s.value)
 	valueLevel := 0
 	for valueLevel < maxLevel && s.value >= s.thresholds[valueLevel] {
 		valueLevel++
@@ -55,13 +58,13 @@ func (s *signal) update() {
 // newMemorySignal returns a signal whose value is the share of limitBytes in use: the live
 // heap of the last garbage collection, and the stacks. Above 70% the garbage collector
 // needs much processor time and frees little.
-func newMemorySignal(limitBytes int64) signal {
+func newMemorySignal(limitBytes int64, gauge prometheus.Gauge) signal {
 	reader := &memoryReader{samples: []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/os-stacks:bytes"},
 		{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/memory/classes/heap/objects:bytes"},
 	}}
 	memory := signal{
-		name: "memory", thresholds: [maxLevel]float64{.70, .75, .80, .85, .90},
+		gauge: gauge, thresholds: [maxLevel]float64{.70, .75, .80, .85, .90},
 		read: func() float64 { return reader.read() / float64(limitBytes) },
 	}
 	reader.forcedGCThreshold = fallBelowFactor * memory.thresholds[0] * float64(limitBytes)
@@ -100,17 +103,14 @@ func (m *memoryReader) read() (usedBytes float64) {
 // newLagSignal returns a signal whose value is the scheduler lag: how long runnable goroutines
 // wait for a processor, the 99th percentile in seconds. Level 1 starts at firstLevel, and
 // each further level at twice the value. The signal rises after 3 s of lag.
-func newLagSignal(firstLevel time.Duration) signal {
-	lag := signal{name: lagName, read: newLagReader().read, riseAfter: 3}
+func newLagSignal(firstLevel time.Duration, gauge prometheus.Gauge) signal {
+	lag := signal{gauge: gauge, read: newLagReader().read, riseAfter: 3}
 	for i := range lag.thresholds {
 		lag.thresholds[i] = firstLevel.Seconds() * float64(int(1)<<i)
 	}
 	lag.thresholds[maxLevel-1] = math.Inf(1) // closing idle sessions frees memory, not processor time
 	return lag
 }
-
-// lagName is the signal.name of the scheduler lag.
-const lagName = "lag"
 
 // lagReader reads the scheduler lag from the Go runtime. It is not safe for concurrent use.
 type lagReader struct {
