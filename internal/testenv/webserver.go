@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,16 +48,15 @@ func ServeUntrustedTLS(t testing.TB, config *tls.Config) (url string) {
 	return server.URL
 }
 
-// RefusingURL returns a URL on whose port no server listens, so that it refuses
-// connections.
+// RefusingURL returns a URL that refuses connections until the test ends: its port has a
+// socket that does not listen, so that no server can take it.
 func RefusingURL(t testing.TB) (url string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return "http://" + listener.Addr().String()
+	socket := Need(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0))(t)
+	t.Cleanup(func() { _ = syscall.Close(socket) })
+	NoError(t, syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	bound := Need(syscall.Getsockname(socket))(t).(*syscall.SockaddrInet4)
+	return fmt.Sprint("http://127.0.0.1:", bound.Port)
 }
 
 // FailingResolver is a DNS resolver that fails for every name.
