@@ -194,7 +194,7 @@ func (n *node) createReporting() error {
 		Games: policies, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	r.players = eventq.NewPlayers(r.Service, queue)
+	r.players = eventq.NewPlayers(r.Service)
 	return nil
 }
 

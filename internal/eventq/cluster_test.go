@@ -48,14 +48,16 @@ func (w *cluster) now() int64 { return time.Now().UnixMilli() + w.shift.Load() }
 
 func (w *cluster) sink(game string) *sink { return w.sinks[game].(*sink) }
 
-// fakeAdmin adds the parts of eventq.Admin that the service does not use to a
-// memory.
-type fakeAdmin struct {
+// fakeStore adds the methods that a service without players does not use to a memory.
+type fakeStore struct {
 	*memory
-	unusedAdmin
+	unused
 }
 
-type unusedAdmin struct{ Admin }
+type unused struct {
+	Admin
+	Nodes
+}
 
 // node is a service that runs until it is stopped.
 type node struct {
@@ -68,7 +70,7 @@ type node struct {
 func (w *cluster) service(name string) *node {
 	registry := prometheus.NewRegistry()
 	return &node{registry: registry, Service: New(Config{
-		Games: w.policies, Sinks: w.sinks, Queue: w.memory, Admin: fakeAdmin{memory: w.memory}, Nodes: w.memory, Node: name,
+		Games: w.policies, Sinks: w.sinks, Queue: w.memory, Admin: fakeStore{memory: w.memory}, Nodes: fakeStore{memory: w.memory}, Node: name,
 		Now: w.now, Logger: slog.New(slog.DiscardHandler), Registry: registry,
 	})}
 }

@@ -21,14 +21,14 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 		time.Sleep(time.Minute)
 		died := now()
 		a.die()
-		time.Sleep(deadAfterMS*time.Millisecond - renewInterval - time.Second/10)
+		time.Sleep(deadAfterMS*time.Millisecond - heartbeatInterval - time.Second/10)
 		if early := h.reported(Offline); len(early) > 0 {
 			t.Errorf("%d ended too early", len(early))
 		}
-		time.Sleep(3 * renewInterval)
+		time.Sleep(3 * heartbeatInterval)
 		ended := h.reported(Offline)
 		for _, o := range ended {
-			if o.At > died || o.At < died-renewInterval.Milliseconds() {
+			if o.At > died || o.At < died-heartbeatInterval.Milliseconds() {
 				t.Fatalf("ended %d ms before the death", died-o.At)
 			}
 		}
@@ -45,14 +45,14 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 	})
 }
 
-// A node has sessions before it renews them for the first time.
+// A node has sessions soon after its first heartbeat.
 func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 	withHall(t, func(h *hall) {
 		h.node("a")
 		time.Sleep(time.Minute)
 		b := h.node("b")
 		leave := b.Enter("demo", "ada", "")
-		time.Sleep(10 * renewInterval)
+		time.Sleep(2 * deadAfterMS * time.Millisecond)
 		if early := h.reported(Offline); len(early) > 0 {
 			t.Errorf("ended while it goes on: %+v", early)
 		}
@@ -66,14 +66,14 @@ func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 func TestANodeIsAliveWhenItsSessionsArrive(t *testing.T) {
 	withHall(t, func(h *hall) {
 		a := h.node("a")
-		time.Sleep(renewInterval / 2)
-		h.node("b") // looks for dead nodes between two renewals of a
-		time.Sleep(30*renewInterval - renewInterval/2)
+		time.Sleep(heartbeatInterval / 2)
+		h.node("b") // its heartbeats are between those of a
+		time.Sleep(time.Minute - heartbeatInterval/2)
 		a.setCut(true)
 		leave := a.Enter("demo", "ada", "")
-		time.Sleep(2*deadAfterMS*time.Millisecond + renewInterval/10)
+		time.Sleep(2*deadAfterMS*time.Millisecond + heartbeatInterval/10)
 		a.setCut(false)
-		time.Sleep(5 * renewInterval)
+		time.Sleep(deadAfterMS * time.Millisecond)
 		if early := h.reported(Offline); len(early) > 0 {
 			t.Errorf("ended while it goes on: %+v", early)
 		}
@@ -90,16 +90,16 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 		a.Enter("demo", "ada", pi)
 		h.recordedAt("a")
 		a.die()
-		visits, node, err := fakeSessionStore{b}.DeadNodeSessions(t.Context(), now()+deadAfterMS, deadAfterMS, 10)
-		if err != nil || node != "a" || len(visits) != 1 {
-			t.Fatalf("%+v of %q, %v", visits, node, err)
+		visits, err := fakeNodes{b}.Sessions(t.Context(), "a", 10)
+		if err != nil || len(visits) != 1 {
+			t.Fatalf("%+v, %v", visits, err)
 		}
 		for _, owner := range []*testNode{b, c} { // each has read before the other has ended it
 			owner.report(visits[0].Game, visits[0].Offline)
 		}
 		for _, owner := range []*testNode{b, c} {
 			visits[0].Ended = true
-			if err := (fakeSessionStore{owner}).Sync(t.Context(), node, visits, 0); err != nil {
+			if err := (fakeNodes{owner}).SyncSessions(t.Context(), "a", visits); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -135,12 +135,12 @@ func TestNobodyIsDeadByMistake(t *testing.T) {
 		var nodes []*testNode
 		for _, name := range []string{"a", "b", "c", "idle"} {
 			nodes = append(nodes, h.node(name))
-			time.Sleep(renewInterval / 4) // they look at different times
+			time.Sleep(heartbeatInterval / 4) // they look at different times
 		}
 		for _, node := range nodes[:3] {
 			node.Enter("demo", "at "+node.Node, "")
 		}
-		for _, outage := range []time.Duration{renewInterval, deadAfterMS * time.Millisecond, time.Minute} {
+		for _, outage := range []time.Duration{heartbeatInterval, NodeTTLMS * time.Millisecond, deadAfterMS * time.Millisecond, time.Minute} {
 			time.Sleep(time.Minute)
 			h.setDown(true)
 			time.Sleep(outage)
@@ -160,20 +160,20 @@ func TestContact(t *testing.T) {
 		isLong  bool
 	}{
 		"just begun":              {[]int64{1000}, false},
-		"not long enough":         {[]int64{1000, 5000, 9000, 10_999}, false},
-		"long enough":             {[]int64{1000, 5000, 9000, 11_000}, true},
-		"a gap":                   {[]int64{1000, 5000, 10_001, 14_000}, false},
-		"long after a gap":        {[]int64{1000, 6001, 11_001, 16_001}, true},
-		"a clock that jumps back": {[]int64{1000, 5000, 9000, 12_000, 2000}, false},
-		"a clock that jitters":    {[]int64{1000, 5000, 9000, 12_000, 11_500}, true},
+		"not long enough":         {[]int64{1000, 2500, 3999}, false},
+		"long enough":             {[]int64{1000, 2500, 4000}, true},
+		"a gap":                   {[]int64{1000, 3001, 4000}, false},
+		"long after a gap":        {[]int64{1000, 3001, 5000, 6001}, true},
+		"a clock that jumps back": {[]int64{1000, 3000, 5000, 2500}, false},
+		"a clock that jitters":    {[]int64{1000, 3000, 5000, 4500}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := contact{gapMS: deadAfterMS / 2}
+			var w contact
 			isLong := false
 			for _, at := range c.reached {
 				w.observe(3_600_000 + at)
-				isLong = w.lasts(3_600_000+at, deadAfterMS)
+				isLong = w.lasts(3_600_000+at, NodeTTLMS)
 			}
 			if isLong != c.isLong {
 				t.Errorf("long enough: %v", isLong)

@@ -14,15 +14,15 @@
 // its id unless a part of it was answered. A partition is a fixed share of the games; one
 // node at a time owns it.
 // A session is the stay of a player at a node, from online to offline; a session record
-// is its stored form. A dead node is one that has not renewed its sessions for deadAfterMS.
+// is its stored form. A dead node is one without a heartbeat for deadAfterMS.
 //
 // The way of an item: intake.Offer or intake.Post (intake.go), gameBuffer (buffer.go),
 // Queue.Push (collector.go), then Queue.Take, Sink.Send and Queue.Finish (send.go),
 // which ends or requeues it. Start with behaviour.go,
 // queue.go and service.go.
 //
-// [Players] offers the behaviours of this server's players. Start with Players.Enter in
-// players.go, which keeps the SessionStore up to date, and deadnodes.go.
+// [Players] offers the behaviours of this server's players, and stores their sessions. Start
+// with Players.Enter in players.go, and deadnodes.go.
 //
 // The package does no I/O, and must not know websockets. Redis is in redisqueue, and the
 // sinks are in sink.

@@ -13,27 +13,45 @@ import (
 
 const (
 	heartbeatInterval = time.Second
-	heartbeatGapMS    = 2000
+	// NodeTTLMS is how long a node shares the work after a heartbeat.
+	NodeTTLMS = 3000
+	// deadAfterMS is how long a node must not be seen before its sessions are ended.
+	deadAfterMS = 10_000
 )
 
-// membership knows which nodes share the work.
+// membership knows which nodes share the work, and which are dead.
 type membership struct {
 	*shared
-	nodes   atomic.Pointer[[]string] // that are alive, as this node last saw them
-	contact contact                  // of sendHeartbeat
+	view    atomic.Pointer[view]
+	contact contact // of sendHeartbeat
+}
+
+// view is what this node last saw of all nodes.
+type view struct {
+	alive []string         // sorted
+	dead  map[string]int64 // nodes with sessions to end, and when they were last seen
 }
 
 func newMembership(s *shared) *membership {
-	m := &membership{shared: s, contact: contact{gapMS: heartbeatGapMS}}
-	m.nodes.Store(new([]string))
+	m := &membership{shared: s}
+	m.view.Store(&view{})
 	return m
 }
 
-func (m *membership) alive() []string { return *m.nodes.Load() }
+func (m *membership) alive() []string { return m.view.Load().alive }
 
 // owns reports whether this node sends the games of a partition. For a moment
 // two nodes may own it; then they mix the order of a game's items.
 func (m *membership) owns(p *partition) bool { return owner(m.alive(), p.index) == m.Node }
+
+// deadNodes returns the dead nodes whose sessions this node must end: it is the first of
+// the live ones.
+func (m *membership) deadNodes() map[string]int64 {
+	if v := m.view.Load(); len(v.alive) > 0 && v.alive[0] == m.Node {
+		return v.dead
+	}
+	return nil
+}
 
 // runHeartbeats sends heartbeats and reads which nodes are alive, until the
 // context ends. While the store is unreachable all nodes keep their partitions.
@@ -42,33 +60,50 @@ func (m *membership) runHeartbeats(ctx context.Context) {
 	timer.Every(ctx, heartbeatInterval, m.sendHeartbeat)
 }
 
-// sendHeartbeat also keeps the former nodes for a while after this node could not
-// reach the store. Probably no node could reach it, and none has died. If two nodes
-// reported one game, they would mix its order.
 func (m *membership) sendHeartbeat(ctx context.Context) {
-	var alive []string
+	var seen map[string]int64
 	if m.call(ctx, "heartbeat", func(ctx context.Context) (err error) {
-		alive, err = m.Nodes.Heartbeat(ctx, m.Node, m.Now())
+		seen, err = m.Nodes.Heartbeat(ctx, m.Node, m.Now())
 		return err
 	}) != nil {
 		return
 	}
-	before := m.alive()
-	if m.contact.observe(m.Now()); !m.contact.lasts(m.Now(), NodeTTLMS) {
-		alive = slices.Compact(slices.Sorted(slices.Values(slices.Concat(alive, before))))
-	}
-	if slices.Equal(alive, before) {
+	m.contact.observe(m.Now())
+	before := m.view.Load()
+	next := m.newView(seen, before, m.Now())
+	if m.view.Store(next); slices.Equal(next.alive, before.alive) {
 		return
 	}
-	m.nodes.Store(&alive)
 	for _, p := range m.partitions {
 		timer.Wake(p.pollNow)
 	}
 }
 
-// leave leaves the work to the other nodes.
+// newView keeps the former nodes for a while after this node could not reach the store,
+// and declares none dead. Probably no node could reach it, and none has died. If two nodes
+// reported one game, they would mix its order. A node that was seen far in the future had a
+// clock that was set back later.
+func (m *membership) newView(seen map[string]int64, before *view, now int64) *view {
+	next := &view{dead: map[string]int64{}}
+	for node, at := range seen {
+		age := max(now-at, at-now)
+		switch {
+		case age <= NodeTTLMS, !m.contact.lasts(now, NodeTTLMS) && slices.Contains(before.alive, node):
+			next.alive = append(next.alive, node)
+		case age >= deadAfterMS && m.contact.lasts(now, deadAfterMS):
+			next.dead[node] = at
+		}
+	}
+	slices.Sort(next.alive)
+	return next
+}
+
+// leave leaves the work to the other nodes. They end what sessions are left here.
 func (m *membership) leave(ctx context.Context) {
-	_ = m.call(ctx, "leave", func(ctx context.Context) error { return m.Nodes.Leave(ctx, m.Node) })
+	_ = m.call(ctx, "leave", func(ctx context.Context) error {
+		_, err := m.Nodes.Heartbeat(ctx, m.Node, m.Now()-deadAfterMS)
+		return err
+	})
 }
 
 // owner returns the node with the highest hash of node and partition
@@ -95,23 +130,23 @@ func weight(node string, partition int) uint64 {
 	return h ^ h>>33
 }
 
+// contactGapMS is a pause that interrupts a contact, as does a clock that goes back so far.
+const contactGapMS = 2000
+
 // contact knows since when this node has reached a store without a gap. After a gap
 // all nodes may seem to be dead, because none could reach the store.
 type contact struct {
-	gapMS int64 // a longer pause is a gap, and so is a clock that goes back so far
 	since int64 // cluster time, epoch ms; 0: the store was never reached
 	last  int64 // when the store was reached
 }
 
 // observe records that the store was reached.
 func (c *contact) observe(now int64) {
-	if c.hasGap(now) {
+	if max(now-c.last, c.last-now) > contactGapMS {
 		c.since = now
 	}
 	c.last = now
 }
 
-func (c *contact) hasGap(now int64) bool { return max(now-c.last, c.last-now) > c.gapMS }
-
 // lasts reports whether the store was reached for at least so many ms until now.
-func (c *contact) lasts(now, ms int64) bool { return !c.hasGap(now) && now-c.since >= ms }
+func (c *contact) lasts(now, ms int64) bool { return now-c.since >= ms }

@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -57,7 +58,7 @@ func TestNodesShareAndTakeOver(t *testing.T) {
 	})
 }
 
-// After an outage of the store, the first heartbeat finds no other nodes. This
+// After an outage of the store, the first heartbeat finds no other live nodes. This
 // node must not take over their partitions, because they come back in a moment.
 func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 	t.Parallel()
@@ -72,10 +73,7 @@ func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 		owned := a.owned()
 		w.set(func() { w.fault = func(string, string) error { return errStore } })
 		time.Sleep(2 * NodeTTLMS * time.Millisecond)
-		w.set(func() {
-			w.fault = nil
-			clear(w.beats)
-		})
+		w.set(func() { w.fault = nil })
 		time.Sleep(3 * heartbeatInterval / 4)
 		if now := a.owned(); !slices.Equal(now, owned) {
 			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
@@ -151,4 +149,28 @@ func TestPartitionsWithoutGamesAreNotPolled(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A dead node whose clock was ahead is found at once, and not when its time comes.
+func TestNodesByWhenTheyWereSeen(t *testing.T) {
+	t.Parallel()
+	const now, hour = 1_795_212_345_678, 3_600_000
+	seen := map[string]int64{
+		"seen": now - NodeTTLMS, "of a clock a little ahead": now + NodeTTLMS, "former": now - NodeTTLMS - 1,
+		"dead": now - deadAfterMS, "of the future": now + hour, "not dead yet": now - deadAfterMS + 1,
+	}
+	for name, c := range map[string]struct {
+		contact     int64
+		alive, dead []string
+	}{
+		"just now":    {0, []string{"former", "of a clock a little ahead", "seen"}, nil},
+		"for a while": {NodeTTLMS, []string{"of a clock a little ahead", "seen"}, nil},
+		"for long":    {deadAfterMS, []string{"of a clock a little ahead", "seen"}, []string{"dead", "of the future"}},
+	} {
+		m := &membership{contact: contact{since: now - c.contact}}
+		v := m.newView(seen, &view{alive: []string{"former"}}, now)
+		if dead := slices.Sorted(maps.Keys(v.dead)); !slices.Equal(v.alive, c.alive) || !slices.Equal(dead, c.dead) {
+			t.Errorf("in contact %s: alive %q, dead %q", name, v.alive, dead)
+		}
+	}
 }

@@ -3,7 +3,7 @@ package eventq
 import (
 	"context"
 	"hash/fnv"
-	"slices"
+	"maps"
 	"sync"
 )
 
@@ -114,23 +114,11 @@ func (k *memoryGame) mark(now int64) (next int64) {
 	return next
 }
 
-func (m *memory) Heartbeat(_ context.Context, node string, now int64) (alive []string, err error) {
+func (m *memory) Heartbeat(_ context.Context, node string, now int64) (seen map[string]int64, err error) {
 	err = m.act("heartbeat", "", func(*memoryGame) error {
 		m.beats[node] = now
-		for other, at := range m.beats {
-			if now-at <= NodeTTLMS {
-				alive = append(alive, other)
-			}
-		}
-		slices.Sort(alive)
+		seen = maps.Clone(m.beats)
 		return nil
 	})
-	return alive, err
-}
-
-func (m *memory) Leave(_ context.Context, node string) error {
-	return m.act("leave", "", func(*memoryGame) error {
-		delete(m.beats, node)
-		return nil
-	})
+	return seen, err
 }

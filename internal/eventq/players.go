@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -17,25 +18,23 @@ import (
 // at this node or another, the offline of the older may come a little after the
 // online of the newer.
 //
-// Every online gets one offline. If its node dies, another node reports the offline some seconds later, with the time when the node was last
-// seen. There are two exceptions. If a node dies in the first moments of a
-// session, the offline may be lost. If a live node is not renewed for deadAfterMS, its
-// sessions are ended, and it reports the real ends again later. Besides, an offline can be
+// Every online gets one offline. If its node dies, another node reports the offline some
+// seconds later, with the time when the node was last seen. There are two exceptions. If a node dies in the first moments of a
+// session, the offline may be lost. If a live node has no heartbeat for deadAfterMS,
+// its sessions are ended, and it reports the real ends again later. Besides, an offline can be
 // dropped, as any behaviour.
 //
 // The caller must call Run. The methods are safe for concurrent use.
 type Players struct {
 	*shared
-	offer    func(game string, b Behaviour)
-	alive    func() []string // nodes
-	sessions SessionStore
-	counts   playerMetrics
-	contact  contact // of renewSessions
+	offer   func(game string, b Behaviour)
+	members *membership
+	counts  playerMetrics
 
 	mu      sync.Mutex
 	open    map[*session]struct{}
 	current map[playerKey]*session // the newest session of each player
-	changes []SessionRecord        // on their way to the SessionStore, the oldest first
+	changes []SessionRecord        // on their way to the store, the oldest first
 }
 
 type playerKey struct{ game, player string }
@@ -44,44 +43,37 @@ const (
 	// maxPending bounds the waiting changes. Ends are accepted beyond it, because
 	// the start of each was accepted before.
 	maxPending = 100_000
-	// syncBatch is how many sessions one call of the SessionStore takes.
+	// syncBatch is how many sessions one call of the store takes.
 	syncBatch = 400
-	// syncInterval is how often the service writes the changes to the SessionStore.
+	// syncInterval is how often the changes are stored.
 	syncInterval = 200 * time.Millisecond
 	// syncTimeout bounds the last changes at the end.
 	syncTimeout = 3 * time.Second
 )
 
 // NewPlayers returns the part of a service that reports the server's own players.
-func NewPlayers(s *Service, sessions SessionStore) *Players {
-	return newPlayers(s.shared, s.Offer, s.Alive, sessions)
-}
+func NewPlayers(s *Service) *Players { return newPlayers(s.members, s.Offer) }
 
-func newPlayers(s *shared, offer func(string, Behaviour), alive func() []string, sessions SessionStore) *Players {
+func newPlayers(m *membership, offer func(string, Behaviour)) *Players {
 	return &Players{
-		shared: s, offer: offer, alive: alive, sessions: sessions, counts: newPlayerMetrics(s.Registry),
-		contact: contact{gapMS: deadAfterMS / 2}, open: make(map[*session]struct{}), current: make(map[playerKey]*session),
+		shared: m.shared, offer: offer, members: m, counts: newPlayerMetrics(m.Registry),
+		open: make(map[*session]struct{}), current: make(map[playerKey]*session),
 	}
 }
 
-// Run keeps the SessionStore up to date, and reports the end of sessions whose
-// nodes are dead. When ctx ends, it ends the remaining sessions of this node. The
-// Run of the Service must end later.
+// Run stores the sessions of this node, and reports the end of those whose nodes are
+// dead. When ctx ends, it ends the remaining sessions of this node. The Run of the
+// Service must end later.
 func (p *Players) Run(ctx context.Context) error {
-	var loops sync.WaitGroup
-	loops.Go(func() {
-		timer.Every(ctx, syncInterval, timer.LogFailures(p.Logger, "storing sessions of players", p.sync))
-	})
-	loops.Go(func() {
-		timer.Every(ctx, renewInterval, timer.LogFailures(p.Logger, "renewing sessions of players", p.renewSessions))
-	})
-	loops.Wait()
+	timer.Every(ctx, syncInterval, timer.LogFailures(p.Logger, "storing sessions of players", func(ctx context.Context) error {
+		return errors.Join(p.storeChanges(ctx), p.endDeadNodeSessions(ctx))
+	}))
 	for _, open := range p.openSessions() {
 		p.leave(open)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncTimeout)
 	defer cancel()
-	if err := p.sync(ctx); err != nil {
+	if err := p.storeChanges(ctx); err != nil {
 		p.Logger.Warn("ends of sessions were not stored; another node reports them again, with the same ids", "error", err)
 	}
 	return nil
@@ -107,8 +99,8 @@ func (p *Players) Enter(game, player, pi string) (leave func()) {
 	return func() { p.leave(started) }
 }
 
-// start registers a session. It is also stored if its end is reported and the
-// SessionStore is not too far behind.
+// start registers a session. It is also stored if its end is reported and not too many
+// changes wait.
 func (p *Players) start(started *session, now int64, isEndReported bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +115,7 @@ func (p *Players) start(started *session, now int64, isEndReported bool) {
 }
 
 // leave ends a session, unless it has ended before. It first offers the offline, so that
-// the SessionStore does not forget it earlier.
+// the store does not forget it earlier.
 func (p *Players) leave(ended *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,23 +134,25 @@ func (p *Players) leave(ended *session) {
 	}
 }
 
-// sync writes the changes to the SessionStore, until it fails. A session may have
-// started and ended.
-func (p *Players) sync(ctx context.Context) error {
+// storeChanges stores the changes, until that fails. A session may have started and ended.
+func (p *Players) storeChanges(ctx context.Context) error {
 	for {
 		changes := p.oldestChanges()
 		if len(changes) == 0 {
 			return nil
 		}
-		err := p.call(ctx, func(ctx context.Context) error { return p.sessions.Sync(ctx, p.Node, changes, p.Now()) })
-		if err != nil {
+		if err := p.syncSessions(ctx, p.Node, changes); err != nil {
 			return err
 		}
 		p.dropChanges(len(changes))
 	}
 }
 
-// call makes calls of the SessionStore.
+func (p *Players) syncSessions(ctx context.Context, node string, changes []SessionRecord) error {
+	return p.call(ctx, func(ctx context.Context) error { return p.Nodes.SyncSessions(ctx, node, changes) })
+}
+
+// call makes a call about sessions.
 func (p *Players) call(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// hall is what nodes share, in virtual time: a SessionStore in memory, and a receiver of offered behaviours, each id once.
+// hall is what nodes share, in virtual time: the store of sessions, and a receiver of offered behaviours, each id once.
 type hall struct {
 	*testing.T
 
@@ -49,12 +50,14 @@ type testNode struct {
 func (h *hall) node(name string) *testNode {
 	all := []string{Online, Offline, MatchStart, MatchEnd}
 	p := &testNode{hall: h}
-	p.Players = newPlayers(newShared(Config{
+	members := newMembership(newShared(Config{
 		Games: []Policy{{Game: "demo", Report: all}, {Game: "starts", Report: []string{MatchStart}}, {Game: "none"}},
-		Queue: newMemory(), Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-	}), p.report, func() []string { return []string{name} }, fakeSessionStore{p}) // each believes to be the first
+		Queue: newMemory(), Nodes: fakeNodes{p}, Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+	}))
+	p.Players = newPlayers(members, p.report)
 	ctx, cancel := context.WithCancel(h.Context())
 	var running sync.WaitGroup
+	running.Go(func() { members.runHeartbeats(ctx) })
 	running.Go(func() {
 		if err := p.Run(ctx); err != nil {
 			h.Error(err)
@@ -63,6 +66,7 @@ func (h *hall) node(name string) *testNode {
 	p.stop = sync.OnceFunc(func() {
 		cancel()
 		running.Wait()
+		members.leave(ctx)
 	})
 	h.Cleanup(p.stop)
 	return p
@@ -104,10 +108,19 @@ func (p *testNode) checkStore() error {
 	return nil
 }
 
-// fakeSessionStore is the shared store as one node reaches it.
-type fakeSessionStore struct{ *testNode }
+// fakeNodes is the shared store as one node reaches it.
+type fakeNodes struct{ *testNode }
 
-func (a fakeSessionStore) Sync(_ context.Context, node string, changes []SessionRecord, seenAt int64) error {
+func (a fakeNodes) Heartbeat(_ context.Context, node string, now int64) (map[string]int64, error) {
+	if err := a.checkStore(); err != nil {
+		return nil, err
+	}
+	defer a.hall.mu.Unlock()
+	a.hall.seen[node] = now
+	return maps.Clone(a.hall.seen), nil
+}
+
+func (a fakeNodes) SyncSessions(_ context.Context, node string, changes []SessionRecord) error {
 	if err := a.checkStore(); err != nil {
 		return err
 	}
@@ -121,7 +134,6 @@ func (a fakeSessionStore) Sync(_ context.Context, node string, changes []Session
 		}
 		a.hall.visits[node][v.Session] = v
 	}
-	a.hall.seen[node] = max(a.hall.seen[node], seenAt)
 	for _, v := range changes {
 		if !v.Ended {
 			continue
@@ -134,24 +146,20 @@ func (a fakeSessionStore) Sync(_ context.Context, node string, changes []Session
 	return nil
 }
 
-func (a fakeSessionStore) DeadNodeSessions(_ context.Context, now, age int64, limit int) (found []SessionRecord, node string, err error) {
+func (a fakeNodes) Sessions(_ context.Context, node string, limit int) (found []SessionRecord, err error) {
 	if err := a.checkStore(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer a.hall.mu.Unlock()
-	for node, all := range a.hall.visits {
-		if len(all) == 0 || now-a.hall.seen[node] < age {
-			continue
+	for _, v := range a.hall.visits[node] {
+		if found = append(found, v); len(found) == limit {
+			break
 		}
-		for _, v := range all {
-			v.Offline.At = max(v.Offline.At, a.hall.seen[node])
-			if found = append(found, v); len(found) == limit {
-				break
-			}
-		}
-		return found, node, nil
 	}
-	return nil, "", nil
+	if len(found) == 0 {
+		delete(a.hall.seen, node)
+	}
+	return found, nil
 }
 
 // reported returns the reported behaviours of a type, or all of them for "".

@@ -142,14 +142,24 @@ type Status struct {
 	ErrorAt   int64  `json:"last_error_at,omitempty"`
 }
 
-// Nodes records which nodes share the work.
+// Nodes records which nodes share the work, and the sessions of players at each, so that
+// another node can report their end if the node dies. Callers may repeat every call.
 type Nodes interface {
-	// Heartbeat records that a node is alive. It returns all nodes with a
-	// heartbeat within NodeTTLMS, sorted.
-	Heartbeat(ctx context.Context, node string, now int64) (alive []string, err error)
-	// Leave removes a node at once.
-	Leave(ctx context.Context, node string) error
+	// Heartbeat records that a node is alive. It returns when each node was last seen.
+	Heartbeat(ctx context.Context, node string, now int64) (seen map[string]int64, err error)
+	// SyncSessions adds sessions that started at a node, and then removes those that have
+	// ended. The store forgets the sessions of a node without a heartbeat for an hour.
+	SyncSessions(ctx context.Context, node string, changes []SessionRecord) error
+	// Sessions returns sessions of a node, at most limit. One that is unreadable has
+	// only its id. If there are none, the store forgets the node.
+	Sessions(ctx context.Context, node string, limit int) ([]SessionRecord, error)
 }
 
-// NodeTTLMS is how long a node counts as alive after a heartbeat.
-const NodeTTLMS = 3000
+// SessionRecord is a stored session of a player: the stay at a node, from the online
+// to the offline.
+type SessionRecord struct {
+	Game    string    `json:"game"`
+	Session string    `json:"session"`
+	Offline Behaviour `json:"offline"` // reported at its end; At is when it was last seen
+	Ended   bool      `json:"-"`       // SyncSessions removes the session
+}

@@ -1,34 +1,10 @@
 package eventq
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 )
-
-// SessionRecord is a stored session of a player: the stay at a node, from the online
-// to the offline.
-type SessionRecord struct {
-	Game    string    `json:"game"`
-	Session string    `json:"session"`
-	Offline Behaviour `json:"offline"` // reported at its end; At is when it was last seen
-	Ended   bool      `json:"-"`       // Sync removes the session
-}
-
-// SessionStore stores the sessions of each node, so that another node can report
-// their end if the node dies. Callers may repeat every call. It is safe for
-// concurrent use.
-type SessionStore interface {
-	// Sync adds sessions that started at a node, and then removes those that have ended.
-	// It records that the node was seen; at 0: it was not seen. The store forgets the
-	// sessions of a node that is not seen for an hour.
-	Sync(ctx context.Context, node string, changes []SessionRecord, seenAt int64) error
-	// DeadNodeSessions returns sessions of a node that was not seen within age ms, as
-	// they were last seen. It returns at most limit, and none if there are none. After
-	// the caller has reported their end, it must remove them.
-	DeadNodeSessions(ctx context.Context, now, age int64, limit int) (found []SessionRecord, node string, err error)
-}
 
 // session is a session of a player at this node.
 type session struct {
@@ -60,7 +36,7 @@ func (s *session) behaviour(kind, id string, at int64) Behaviour {
 // node that reports the end for this one uses the same id.
 func (s *session) online(at int64) Behaviour { return s.behaviour(Online, "on:"+s.player.Session, at) }
 
-// record returns the session in the form of the SessionStore.
+// record returns the session as it is stored.
 func (s *session) record(at int64, ended bool) SessionRecord {
 	offline := s.behaviour(Offline, "off:"+s.player.Session, at)
 	return SessionRecord{Game: s.game, Session: s.player.Session, Offline: offline, Ended: ended}

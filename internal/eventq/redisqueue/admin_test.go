@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"laststand/internal/eventq"
 )
@@ -288,46 +287,6 @@ func TestStatusOfManyGames(t *testing.T) {
 			l.Errorf("the oldest is of %d, %d", all[70].OldestAt, all[0].OldestAt)
 		}
 		l.terms = first
-	})
-}
-
-func TestNodes(t *testing.T) {
-	each(t, func(l *queueTest) {
-		heartbeat := func(node string, now int64, want ...string) {
-			l.Helper()
-			if alive, err := l.Heartbeat(l.Context(), node, now); err != nil || !slices.Equal(alive, want) {
-				l.Errorf("alive %q, %v, want %q", alive, err, want)
-			}
-		}
-		heartbeat("b", epoch, "b")
-		heartbeat("c", epoch+100, "b", "c")
-		heartbeat("a", epoch+eventq.NodeTTLMS, "a", "b", "c")
-		heartbeat("a", epoch+eventq.NodeTTLMS+1, "a", "c")
-		if err := l.Leave(l.Context(), "c"); err != nil {
-			l.Fatal(err)
-		}
-		heartbeat("a", epoch+eventq.NodeTTLMS+2, "a")
-		if err := l.Leave(l.Context(), "a"); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
-func TestNodesWhoseClockWasAheadAreNotAliveForEver(t *testing.T) {
-	each(t, func(l *queueTest) {
-		for _, b := range []struct {
-			node string
-			now  int64
-			want []string
-		}{
-			{"dies", epoch, []string{"dies"}},
-			{"a", epoch - 1000, []string{"a", "dies"}}, // clocks are a little apart
-			{"a", epoch - time.Hour.Milliseconds(), []string{"a"}},
-		} {
-			if alive, err := l.Heartbeat(l.Context(), b.node, b.now); err != nil || !slices.Equal(alive, b.want) {
-				l.Errorf("alive %q, %v, want %q", alive, err, b.want)
-			}
-		}
 	})
 }
 

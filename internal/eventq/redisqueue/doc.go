@@ -1,5 +1,5 @@
 // Package redisqueue keeps the queues of behaviours in Redis. It implements
-// eventq.Queue, eventq.Admin, eventq.Nodes and eventq.SessionStore.
+// eventq.Queue, eventq.Admin and eventq.Nodes.
 //
 // All keys of a partition share one hash tag. So every move of items is one script,
 // which counts them in the same step.

@@ -27,13 +27,9 @@ const partitions = 64
 //	{b:P}:last_push:FROM hash: game → 'ID VERDICT' of the last push of a producer; it
 //	                     expires
 //	{b}:nodes            zset: node → its last heartbeat
-//	{b}:session_nodes    zset: node → when its sessions were last seen
 //	{b}:sessions:NODE    hash: session id → record; it expires
 
-const (
-	nodesKey        = "{b}:nodes"
-	sessionNodesKey = "{b}:session_nodes"
-)
+const nodesKey = "{b}:nodes"
 
 func sessionsKey(node string) string { return "{b}:sessions:" + node }
 
