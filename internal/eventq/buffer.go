@@ -1,14 +1,9 @@
 package eventq
 
-import (
-	"sync"
-
-	"laststand/internal/timer"
-)
+import "sync"
 
 const (
-	flushSize   = 256     // with so many offered items a push starts at once
-	maxBuffered = 200_000 // items of all games that are not pushed yet
+	maxBuffered = 200_000 // items of all games that are not pushed yet, without their equal shares of as many
 	firstRoom   = 16      // items that a new buffer has room for
 )
 
@@ -17,8 +12,9 @@ type gameBuffer struct {
 	mu       sync.Mutex
 	items    []Item
 	refused  map[Reason]int64
-	push     *Push // what the collector pushes; the same again until the store has answered
-	isClosed bool  // whether the service has ended
+	pushing  int  // items of a push without an answer
+	isFilled bool // something waits to be pushed or counted
+	isClosed bool // the service has ended
 }
 
 // addToBuffer adds an item. It counts the item as refused if there is a reason, or
@@ -31,7 +27,7 @@ func (s *intake) addToBuffer(g *game, item Item, reason Reason) {
 		s.metrics.flushLost.Inc()
 		return
 	}
-	if reason == "" && (b.size() >= g.MaxLen || !s.hasRoom(g.partition)) {
+	if held := b.size(); reason == "" && (held >= g.MaxLen || !s.hasRoom(held)) {
 		reason = QueueFull
 	}
 	if reason != "" {
@@ -41,40 +37,30 @@ func (s *intake) addToBuffer(g *game, item Item, reason Reason) {
 			b.items = make([]Item, 0, firstRoom)
 		}
 		b.items = append(b.items, item)
-		s.addBuffered(g.partition, 1)
+		s.buffered.Add(1)
 	}
-	timer.Wake(g.partition.hasItems)
-	if len(b.items) == flushSize {
-		timer.Wake(g.partition.hasFullBuffer)
+	if !b.isFilled {
+		b.isFilled = true
+		s.filled <- g // has room for all games
 	}
 }
 
-// hasRoom reports whether the buffers of a partition may grow. They may hold as much
-// as is free for all. So partitions whose store is unreachable leave room to the
-// others: one holds at most a half, two hold at most a third each, and so on.
-func (s *intake) hasRoom(p *partition) bool {
-	return p.buffered.Load() < maxBuffered-s.buffered.Load()
-}
-
-func (s *intake) addBuffered(p *partition, n int) {
-	p.buffered.Add(int64(n))
-	s.buffered.Add(int64(n))
+// hasRoom reports whether the buffer of a game may grow. It may always hold an equal
+// share, and more while there is room. So games whose store is unreachable leave room to
+// the others.
+func (s *intake) hasRoom(held int) bool {
+	return s.buffered.Load() < maxBuffered || held < maxBuffered/len(s.games)
 }
 
 // isEmpty reports whether nothing waits to be pushed or counted.
 func (b *gameBuffer) isEmpty() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.push == nil && len(b.items) == 0 && b.refused == nil
+	return !b.isFilled
 }
 
 // size returns the number of items. The caller holds the lock.
-func (b *gameBuffer) size() int {
-	if b.push != nil {
-		return len(b.items) + len(b.push.Items)
-	}
-	return len(b.items)
-}
+func (b *gameBuffer) size() int { return len(b.items) + b.pushing }
 
 // refuse counts refused items. The caller holds the lock.
 func (b *gameBuffer) refuse(reason Reason, n int64) {
@@ -84,12 +70,12 @@ func (b *gameBuffer) refuse(reason Reason, n int64) {
 	b.refused[reason] += n
 }
 
-// nextPush returns what to push: the same push until finishPush.
+// nextPush returns what to push until finishPush. It returns nil if that is nothing.
 func (b *gameBuffer) nextPush(ids *idGenerator) *Push {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.push != nil {
-		return b.push
+	if b.isFilled = len(b.items) > 0 || b.refused != nil; !b.isFilled {
+		return nil
 	}
 	n, most := 0, MaxOwnPush
 	if len(b.items) > 0 && b.items[0].Unique {
@@ -98,16 +84,16 @@ func (b *gameBuffer) nextPush(ids *idGenerator) *Push {
 	for n < min(len(b.items), most) && b.items[n].Unique == b.items[0].Unique {
 		n++
 	}
-	b.push = &Push{ID: ids.next(), From: ids.processID, Items: b.items[:n:n], Refused: b.refused}
-	b.items, b.refused = b.items[n:], nil
-	return b.push
+	p := &Push{ID: ids.next(), From: ids.processID, Items: b.items[:n:n], Refused: b.refused}
+	b.items, b.refused, b.pushing = b.items[n:], nil, n
+	return p
 }
 
 // finishPush forgets a push, and returns how many items are left.
 func (b *gameBuffer) finishPush() (left int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.push = nil
+	b.pushing = 0
 	if len(b.items) == 0 {
 		b.items = nil // it may share a large array
 	}
@@ -122,6 +108,6 @@ func (b *gameBuffer) close() (lost int) {
 	if lost = b.size(); len(b.items) > 0 {
 		b.refuse(Shutdown, int64(len(b.items)))
 	}
-	b.items, b.push, b.isClosed = nil, nil, true
+	b.items, b.pushing, b.isClosed = nil, 0, true
 	return lost
 }

@@ -16,6 +16,7 @@ type intake struct {
 	*shared
 	sender   *sender
 	buffered atomic.Int64 // items of all games that are not pushed yet
+	filled   chan *game   // games with a filled buffer that nobody pushes yet
 }
 
 // Offer accepts a behaviour of a player of this server, if the game reports its

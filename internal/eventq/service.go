@@ -41,25 +41,24 @@ func New(c Config) *Service {
 	members := newMembership(all)
 	sender := &sender{shared: all, members: members, places: semaphore.NewWeighted(maxWorkers)}
 	c.Registry.MustRegister(newStatsCollector(all))
-	return &Service{intake: &intake{shared: all, sender: sender}, sender: sender, members: members}
+	return &Service{intake: &intake{shared: all, sender: sender, filled: make(chan *game, len(all.games))}, sender: sender, members: members}
 }
 
 // Run collects and sends until the context ends. Then attempts under way
 // finish, the buffers are pushed for at most 5 s, and the node leaves. It returns
 // nil after everything that it started has ended.
 //
-// Two loops run for each partition, so that an unreachable store of one
-// partition holds up no other. One pushes what is collected. The other finds
-// due games.
+// One loop pushes what is collected. A loop for each partition finds due games, so that an
+// unreachable store of one partition holds up no other.
 func (s *Service) Run(ctx context.Context) error {
-	var collectors sync.WaitGroup
+	var collector sync.WaitGroup
+	collector.Go(func() { s.runCollector(ctx) })
 	for _, p := range s.partitions {
-		collectors.Go(func() { s.runCollector(ctx, p) })
 		s.running.Go(func() { s.sender.runPartition(ctx, p) })
 	}
 	s.running.Go(func() { s.members.runHeartbeats(ctx) })
 	s.running.Wait()
-	collectors.Wait()
+	collector.Wait()
 	s.members.leave(ctx)
 	return nil
 }

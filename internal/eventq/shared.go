@@ -24,13 +24,9 @@ type shared struct {
 
 // partition is what the service keeps about the games of one partition.
 type partition struct {
-	index    int
-	games    []*game
-	buffered atomic.Int64 // items of its games that are not pushed yet
-
-	hasItems      chan struct{} // a game has something to push
-	hasFullBuffer chan struct{} // a game has enough to push it now
-	pollNow       chan struct{} // the loop should poll now
+	index   int
+	games   []*game
+	pollNow chan struct{} // the loop should poll now
 }
 
 // game is what the service keeps about one game.
@@ -51,9 +47,7 @@ func newShared(c Config) *shared {
 	s := &shared{Config: c, games: make(map[string]*game, len(c.Games)), metrics: newMetrics(c.Registry)}
 	s.ids.init()
 	for i := range c.Queue.Partitions() {
-		s.partitions = append(s.partitions, &partition{
-			index: i, hasItems: make(chan struct{}, 1), hasFullBuffer: make(chan struct{}, 1), pollNow: make(chan struct{}, 1),
-		})
+		s.partitions = append(s.partitions, &partition{index: i, pollNow: make(chan struct{}, 1)})
 	}
 	for _, t := range c.Games {
 		t.BatchSize = min(max(t.BatchSize, 1), MaxBatch)
