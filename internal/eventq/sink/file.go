@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -14,16 +13,12 @@ import (
 // FileOptions say where the behaviours of a game go. Sinks must not share a file.
 type FileOptions struct {
 	Path        string
-	MaxBytes    int64 // a batch that would make the file larger goes into a new one; 0: 64 MiB
-	Keep        int   // full files, Path.1 the newest; 0: 8
+	MaxBytes    int64 // a batch that would make the file larger goes into a new one
+	Keep        int   // full files, at least 1; Path.1 is the newest
 	CreateLater bool  // Send creates the file for the first batch, and fails if it cannot
 }
 
-const (
-	defaultMaxBytes = 64 << 20
-	defaultKeep     = 8
-	closeTimeout    = 2 * time.Second
-)
+const closeTimeout = 2 * time.Second
 
 // File implements eventq.Sink. Accepted batches survive a crash of the process. A
 // loss of power may lose the last seconds.
@@ -39,7 +34,6 @@ type File struct {
 // OpenFile creates the file, and its folders if they are missing. It locks the file,
 // and returns ErrInUse if another sink of any process has the lock.
 func OpenFile(o FileOptions) (*File, error) {
-	o.MaxBytes, o.Keep = cmp.Or(o.MaxBytes, defaultMaxBytes), cmp.Or(o.Keep, defaultKeep)
 	s := &File{options: o, busy: make(chan struct{}, 1)}
 	if !o.CreateLater {
 		if _, err := s.openCurrent(); err != nil {
@@ -56,10 +50,16 @@ func (s *File) Check(eventq.Behaviour) error { return nil }
 // it wrote, and the caller may retry. If the disk hangs until ctx ends, the batch may
 // still arrive.
 func (s *File) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
-	if err := s.do(ctx, func() error { return s.append(b.Items) }); err != nil {
-		return eventq.Outcome{Delivery: eventq.TryAgain, Code: fileErrorCode(err), Err: err}
+	err := s.do(ctx, func() error { return s.append(b.Items) })
+	switch {
+	case err == nil:
+		return eventq.Outcome{Delivery: eventq.Delivered, Code: "ok"}
+	case ctx.Err() != nil:
+		return eventq.Outcome{Delivery: eventq.TryAgain, Code: "canceled", Err: err}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return eventq.Outcome{Delivery: eventq.TryAgain, Code: "full", Err: err}
 	}
-	return eventq.Outcome{Delivery: eventq.Delivered, Code: "ok"}
+	return eventq.Outcome{Delivery: eventq.TryAgain, Code: "io", Err: err}
 }
 
 // Close syncs the file to the disk, for at most closeTimeout. Later calls of Send
@@ -132,19 +132,4 @@ func (s *File) truncate(size int64) error {
 		_ = s.closeFile()
 	}
 	return err
-}
-
-// fileErrorCode returns a code from a closed set.
-func fileErrorCode(err error) string {
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "canceled"
-	case errors.Is(err, os.ErrClosed):
-		return "closed"
-	case errors.Is(err, ErrInUse):
-		return "taken"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return "full"
-	}
-	return "io"
 }

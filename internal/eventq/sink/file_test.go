@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func TestClosedSinkRefusesBatches(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wantOutcome(t, sink.Send(t.Context(), batchOfLines("{}")), "closed", os.ErrClosed)
+	wantOutcome(t, sink.Send(t.Context(), batchOfLines("{}")), "io", os.ErrClosed)
 }
 
 func TestEndedContextSendsNothing(t *testing.T) {
@@ -123,7 +124,7 @@ func TestFileThatIsMadeLater(t *testing.T) {
 	}
 	send(t, sink, "1")
 	wantFile(t, path, "1\n")
-	wantOutcome(t, opened(t, FileOptions{Path: path, CreateLater: true}).Send(t.Context(), batchOfLines("2")), "taken", ErrInUse)
+	wantOutcome(t, opened(t, FileOptions{Path: path, CreateLater: true}).Send(t.Context(), batchOfLines("2")), "io", ErrInUse)
 }
 
 func TestFileInUseIsRefused(t *testing.T) {
@@ -218,6 +219,7 @@ func TestManySendToAFileAtOnce(t *testing.T) {
 
 func opened(t *testing.T, o FileOptions) *File {
 	t.Helper()
+	o.MaxBytes, o.Keep = cmp.Or(o.MaxBytes, 1<<20), cmp.Or(o.Keep, 8)
 	sink, err := OpenFile(o)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,7 +18,8 @@ const (
 	TestSystem = "https://wlc.nppa.gov.cn/test/collection/loginout"         // and the code of a test case
 )
 
-// NPPAOptions are the options of a sink for one game.
+// NPPAOptions are the options of a sink for one game. All are required, but for URL and
+// TestCode.
 type NPPAOptions struct {
 	HTTP  *http.Client // must follow no redirects, and close idle connections before 120 s, when the far side does
 	URL   string       // of the interface; "": Production, or TestSystem with a TestCode
@@ -37,33 +37,19 @@ type NPPAOptions struct {
 // NPPA implements eventq.Sink for the anti-addiction system.
 type NPPA struct {
 	NPPAOptions
-	endpoint    string
-	lastGoodKey atomic.Pointer[string] // the last key that the far side accepted
+	endpoint     string
+	rejectedKeys atomic.Uint32 // so many times the next key was tried; it also chooses the first to try
 }
 
 var _ eventq.Sink = (*NPPA)(nil)
 
-// NewNPPA returns a sink, or an error that lists every fault of the options.
+// NewNPPA returns a sink. It does not connect.
 func NewNPPA(o NPPAOptions) (*NPPA, error) {
 	endpoint := cmp.Or(o.URL, Production)
 	if o.TestCode != "" {
 		endpoint = cmp.Or(o.URL, TestSystem) + "/" + url.PathEscape(o.TestCode)
 	}
-	var faults []error
-	require := func(isMet bool, fault string) {
-		if !isMet {
-			faults = append(faults, errors.New("nppa: "+fault))
-		}
-	}
-	u, err := url.Parse(endpoint)
-	require(err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"), "the URL is not one of http or https")
-	require(o.AppID != "", "an app id is needed, the company's")
-	require(o.BizID != "", "a biz id is needed, the game's")
-	require(o.HTTP != nil && o.Keys != nil, "an HTTP client and keys are needed")
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
-	}
-	return &NPPA{NPPAOptions: o, endpoint: endpoint}, nil
+	return &NPPA{NPPAOptions: o, endpoint: endpoint}, checkURL(endpoint)
 }
 
 // Check returns why a behaviour can never be reported, or nil.

@@ -12,49 +12,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"laststand/internal/eventq"
 )
 
 var errNoKey = errors.New("there is no key: take one from the portal")
 
-// sendWithKeys sends a plaintext with the first key that the far side accepts.
+// sendWithKeys sends a plaintext with a key that the far side accepts. It begins with the
+// last accepted one. During a change of keys, another order would need one more request per
+// attempt, and the far side would ban the sender.
 func (s *NPPA) sendWithKeys(ctx context.Context, plain []byte, now int64) answer {
 	keys, err := s.Keys()
 	if err != nil {
 		return failed("keys", fmt.Errorf("get the keys: %w", err))
 	}
 	last := answer{Outcome: eventq.Outcome{Code: "keys", Delivery: eventq.Forbidden, Err: errNoKey}}
-	for _, text := range s.orderKeys(keys) {
-		k, err := parseKey(text)
+	for range keys {
+		tries := s.rejectedKeys.Load()
+		k, err := parseKey(keys[tries%uint32(len(keys))]) //nolint:gosec // few keys
 		if err != nil {
 			last.Err = err
-			continue
-		}
-		last = s.post(ctx, k, plain, now)
-		if !last.tryNextKey {
-			s.lastGoodKey.Store(&text)
+		} else if last = s.post(ctx, k, plain, now); !last.tryNextKey {
 			break
 		}
+		s.rejectedKeys.CompareAndSwap(tries, tries+1)
 	}
 	return last
-}
-
-// orderKeys puts the last accepted key first. During a change of keys, the other
-// order would need one more request per attempt, and the far side would ban the
-// sender.
-func (s *NPPA) orderKeys(keys []string) []string {
-	good := s.lastGoodKey.Load()
-	if good == nil || !slices.Contains(keys, *good) {
-		return keys
-	}
-	others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == *good })
-	return slices.Insert(others, 0, *good)
 }
 
 func (s *NPPA) post(ctx context.Context, k key, plain []byte, now int64) answer {
@@ -98,7 +84,7 @@ func (s *NPPA) request(ctx context.Context, k key, plain []byte, now int64) (*ht
 		"appId":        {s.AppID},
 		"bizId":        {s.BizID},
 		"timestamps":   {instant},
-		"sign":         {k.sign(map[string]string{"appId": s.AppID, "bizId": s.BizID, "timestamps": instant}, body)},
+		"sign":         {k.sign("appId"+s.AppID+"bizId"+s.BizID+"timestamps"+instant, body)},
 	}
 	return request, nil
 }
@@ -137,16 +123,10 @@ func (k key) seal(nonce, plain []byte) []byte {
 	return []byte(`{"data":"` + base64.StdEncoding.EncodeToString(sealed) + `"}`)
 }
 
-// sign hashes, without separators: the key, the parameters in the order of their
-// names, and the bytes of the body as sent. The parameters are the signed headers
+// sign hashes, without separators: the key, the parameters with their names and in the
+// order of these, and the bytes of the body as sent. The parameters are the signed headers
 // and those of the query.
-func (k key) sign(parameters map[string]string, body []byte) string {
-	var signed strings.Builder
-	signed.WriteString(k.text)
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		signed.WriteString(name + parameters[name])
-	}
-	signed.WriteString(string(body))
-	sum := sha256.Sum256([]byte(signed.String()))
+func (k key) sign(parameters string, body []byte) string {
+	sum := sha256.Sum256(append([]byte(k.text+parameters), body...))
 	return hex.EncodeToString(sum[:])
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -26,21 +25,6 @@ func TestRotate(t *testing.T) {
 	wantFile(t, path+".3", "longer than all\n")
 	if _, err := os.Stat(path + ".4"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("more than 3 are kept: %v", err)
-	}
-}
-
-func TestRotateWithDefaults(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, FileOptions{Path: path})
-	if err := os.Truncate(path, defaultMaxBytes-10); err != nil { // sparse
-		t.Fatal(err)
-	}
-	send(t, sink, strings.Repeat("x", 9))
-	send(t, sink, "next")
-	wantFile(t, path, "next\n")
-	if info, err := os.Stat(path + ".1"); err != nil || info.Size() != defaultMaxBytes {
-		t.Errorf("%+v, %v", info, err)
 	}
 }
 

@@ -46,10 +46,6 @@ type Webhook struct {
 
 // NewWebhook checks the options. It does not connect.
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
-	u, err := url.Parse(o.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("the webhook's URL is not of the form https://host/path") // it may hold a secret
-	}
 	s := &Webhook{WebhookOptions: o}
 	switch o.Format {
 	case StandardWebhooks, "":
@@ -59,7 +55,15 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	default:
 		return nil, fmt.Errorf("unknown format %q of a webhook", o.Format)
 	}
-	return s, nil
+	return s, checkURL(o.URL)
+}
+
+// checkURL does not quote the URL, which may hold a secret.
+func checkURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("the sink's URL is not of the form https://host/path")
+	}
+	return nil
 }
 
 // Check returns nil: a webhook accepts every behaviour.
@@ -72,7 +76,13 @@ func (s *Webhook) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	if err != nil {
 		return eventq.Outcome{Delivery: eventq.Refused, Code: "encoding", Err: err}
 	}
-	request, err := s.request(ctx, b, body)
+	keys, err := s.Keys()
+	var request *http.Request
+	if err == nil {
+		request, err = httpserver.SignedPost{
+			URL: s.URL, ContentType: s.contentType, Message: webhook.Message{ID: b.ID, Body: body}, Keys: keys, At: time.UnixMilli(b.Now),
+		}.NewRequest(ctx)
+	}
 	if err != nil { // worth another attempt: an operator may be about to correct the secret file
 		return eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fmt.Errorf("sign the batch: %w", err)}
 	}
@@ -86,16 +96,6 @@ func (s *Webhook) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 
 // Close does nothing: the client belongs to the caller.
 func (s *Webhook) Close() error { return nil }
-
-func (s *Webhook) request(ctx context.Context, b eventq.Batch, body []byte) (*http.Request, error) {
-	keys, err := s.Keys()
-	if err != nil {
-		return nil, err
-	}
-	return httpserver.SignedPost{
-		URL: s.URL, ContentType: s.contentType, Message: webhook.Message{ID: b.ID, Body: body}, Keys: keys, At: time.UnixMilli(b.Now),
-	}.NewRequest(ctx)
-}
 
 // outcomeOfError is the outcome of an attempt without an answer. The batch may have arrived.
 func outcomeOfError(err error) eventq.Outcome {
