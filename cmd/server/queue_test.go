@@ -114,7 +114,7 @@ func TestQueueCommandsChangeTheQueue(t *testing.T) {
 	t.Parallel()
 	admin := &fakeQueueAdmin{games: map[string]*eventq.Status{
 		"demo": {
-			Game: "demo", MaxLen: 500, OldestAt: queueNow - 12_345, DueAt: queueNow + 50, CoolUntil: queueNow + 59_000, Pool: "slow",
+			Game: "demo", MaxLen: 500, OldestAt: queueNow - 12_345, DueAt: queueNow + 50, CoolUntil: queueNow + 59_000,
 			Error: "connection refused", ErrorAt: queueNow - 61_000,
 			Counts: eventq.Counts{Offered: 100, Sent: 40, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.QueueFull: 2}, Queued: 45, InFlight: 10},
 		},
@@ -129,16 +129,16 @@ func TestQueueCommandsChangeTheQueue(t *testing.T) {
 			t.Errorf("%v ended with %d and printed\n%s%s\nwant %d and %q", args, code, out, stderr, wantCode, wantOutput)
 		}
 	}
-	const header = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
-	const demoRow = "demo 45 of 500 10 12.3s in 59s slow 40 5 (queue_full 2, too_old 3) - 1m1s ago: connection refused"
-	run(0, header+demoRow+" held 7 0 5ms now - 0 0 - - idle 0 0 - - - 0 0 - -", "queue", "list")
+	const header = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH SENT DROPPED PAUSED LAST ERROR "
+	const demoRow = "demo 45 of 500 10 12.3s in 59s 40 5 (queue_full 2, too_old 3) - 1m1s ago: connection refused"
+	run(0, header+demoRow+" held 7 0 5ms now 0 0 - - idle 0 0 - - 0 0 - -", "queue", "list")
 	run(0, header+demoRow, "queue", "list", "--game=demo")
 	run(1, "there are: demo, held, idle", "queue", "list", "--game=nope")
 	run(0, `{"queued_at":1,"behaviour":{"id":"a"}} {"queued_at":2,"behaviour":{"id":"b"}}`, "queue", "peek", "--game=demo")
 	run(0, `{"id":"a"}}`, "queue", "peek", "--game=demo", "--limit=1")
 	run(1, "1 to 200", "queue", "peek", "--game=demo", "--limit=201")
 
-	run(0, "- 0 0 maintenance -", "queue", "pause", "--game=held", "--reason=maintenance")
+	run(0, "now 0 0 maintenance -", "queue", "pause", "--game=held", "--reason=maintenance")
 	run(1, "paused (maintenance)", "queue", "drain", "--game=held")
 	run(0, header+"held 7 0", "queue", "resume", "--game=held")
 	run(0, "held 7 of 9 0", "queue", "set-max-len", "--game=held", "9")

@@ -101,7 +101,7 @@ var revocationTable = table[identity.Revocation]{header: "KIND\tID\tSINCE (UTC)\
 	return []any{r.Kind, r.ID, formatTime(r.ChangedAt), formatTime(r.EndsAt), formatTime(r.IssuedBefore), r.SetBy, r.Reason}
 }}
 
-var queueTable = table[ops.Queue]{header: "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR", row: func(q ops.Queue) []any {
+var queueTable = table[ops.Queue]{header: "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tSENT\tDROPPED\tPAUSED\tLAST ERROR", row: func(q ops.Queue) []any {
 	length, oldest, lastError := fmt.Sprint(q.Counts.Queued), emptyCell, emptyCell
 	if q.MaxLen > 0 { // an operator has set it
 		length = fmt.Sprintf("%d of %d", q.Counts.Queued, q.MaxLen)
@@ -113,7 +113,7 @@ var queueTable = table[ops.Queue]{header: "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT
 		lastError = formatDuration(q.AsOf-q.ErrorAt) + " ago: " + q.Error
 	}
 	return []any{
-		q.Game, length, q.Counts.InFlight, oldest, nextBatchText(q), cmp.Or(q.Pool, emptyCell),
+		q.Game, length, q.Counts.InFlight, oldest, nextBatchText(q),
 		q.Counts.Sent, formatDropped(q.Counts), cmp.Or(q.Paused, emptyCell), lastError,
 	}
 }}

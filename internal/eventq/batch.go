@@ -1,6 +1,7 @@
 package eventq
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -19,14 +20,6 @@ type batch struct {
 	rest   []Item      // behind it
 	number int         // of the current message in the batch, from 1 on
 	result BatchResult // what became of the other items
-}
-
-func newBatch(g *game, id string) *batch { return &batch{game: g, result: BatchResult{Batch: id}} }
-
-// fill puts in what was taken. No message has been tried yet.
-func (b *batch) fill(t TakeResult) {
-	b.rest, b.tried = t.Items, t.Tried
-	b.result.Unused = (len(t.Items) + b.game.BatchSize - 1) / b.game.BatchSize
 }
 
 // nextMessage makes the next items the current ones, and reports whether there
@@ -84,12 +77,10 @@ func (b *batch) requeue() {
 	b.items, b.rest = nil, nil
 }
 
-// applyOutcome applies the answer to an attempt, and reports whether the attempt
-// was good.
-func (b *batch) applyOutcome(o Outcome, now int64) (good bool) {
+// applyOutcome applies the answer to an attempt.
+func (b *batch) applyOutcome(o Outcome, now int64) {
 	cool, items := o.RetryAfter, len(b.items)
-	good = true
-	var again []Item
+	var left []Item
 	for i, item := range b.items {
 		switch o.deliveryOf(i, items) {
 		case Delivered:
@@ -98,33 +89,23 @@ func (b *batch) applyOutcome(o Outcome, now int64) (good bool) {
 			b.drop(item, Rejected)
 		case Forbidden:
 			b.drop(item, Unauthorized)
-			cool, good = max(cool, forbiddenPause), false
+			cool = max(cool, forbiddenPause)
 		default:
-			again = append(again, item)
+			left = append(left, item)
 		}
 	}
-	b.items = again
-	if len(again) > 0 {
-		good, cool = false, max(cool, b.retry(items, o.Pause))
+	if b.items = left; len(left) > 0 && b.tried.Attempts >= maxAttempts && !o.Pause {
+		for _, item := range left {
+			b.drop(item, RetriesExhausted)
+		}
+		b.items = nil
+	} else if len(left) > 0 {
+		if len(left) < items {
+			b.tried.ID += "-" + strconv.Itoa(b.tried.Attempts) // the receiver has answered the old id
+		}
+		cool = max(cool, backoff(b.tried.Attempts))
 	}
 	b.end(o, cool, now)
-	return good
-}
-
-// retry decides about the items that a message of the given size has left, and
-// returns when to try them again.
-func (b *batch) retry(size int, paused bool) time.Duration {
-	if len(b.items) < size {
-		b.tried.ID += "-" + strconv.Itoa(b.tried.Attempts) // the receiver has answered the old id
-	}
-	if b.tried.Attempts < maxAttempts || paused {
-		return backoff(b.tried.Attempts)
-	}
-	for _, item := range b.items {
-		b.drop(item, RetriesExhausted)
-	}
-	b.items = nil
-	return 0
 }
 
 // end records a failure for operators. It ends the batch if the game must pause or
@@ -132,15 +113,13 @@ func (b *batch) retry(size int, paused bool) time.Duration {
 func (b *batch) end(o Outcome, cool time.Duration, now int64) {
 	if o.Err != nil {
 		b.result.Error = o.Err.Error()
-	} else if cool > 0 || o.Pause {
-		b.result.Error = o.Code
 	}
-	if b.result.Pause = o.Pause; cool > 0 {
-		b.result.CoolUntil = now + cool.Milliseconds()
+	if cool == 0 && !o.Pause {
+		return
 	}
-	if cool > 0 || o.Pause {
-		b.requeue()
-	}
+	b.result.Error, b.result.Pause = cmp.Or(b.result.Error, o.Code), o.Pause
+	b.result.CoolUntil = now + cool.Milliseconds()
+	b.requeue()
 }
 
 // deliveryOf returns what the receiver did with item i.
@@ -163,5 +142,5 @@ const (
 // are 0.5, 1, 2, 4 s, and so on up to 30 s.
 func backoff(tries int) time.Duration {
 	bound := min(firstBackoff<<min(tries-1, 10), maxBackoff)
-	return rand.N(bound) //nolint:gosec // a wait is no secret
+	return 1 + rand.N(bound) //nolint:gosec // a wait is no secret
 }

@@ -171,7 +171,7 @@ func TestPushesGrowWhenTheStoreIsSlow(t *testing.T) {
 		n := w.service("n")
 		n.offer("a", 0, 4500)
 		stop := w.run(n)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(3 * flushDelay)
 		w.set(func() {
 			if w.calls["push"] != 5 {
 				t.Errorf("%d pushes", w.calls["push"])

@@ -38,7 +38,6 @@ type memoryGame struct {
 	bound  int
 	paused string
 	why    string
-	pool   string
 	flush  int64
 	batch  int
 }

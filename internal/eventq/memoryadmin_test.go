@@ -31,7 +31,7 @@ func (m *memory) Status(_ context.Context, games []string, _ int64) (all []Statu
 	err = m.act("status", "", func(*memoryGame) error {
 		for _, name := range games {
 			k := m.game(name)
-			s := Status{Game: name, Counts: k.count(), Pool: k.pool, Paused: k.paused, Error: k.why, CoolUntil: k.cool, DueAt: k.due}
+			s := Status{Game: name, Counts: k.count(), Paused: k.paused, Error: k.why, CoolUntil: k.cool, DueAt: k.due}
 			if len(k.items) > 0 {
 				s.OldestAt = k.items[0].QueuedAt
 			}

@@ -45,7 +45,7 @@ func (k *memoryGame) token(t Policy, now int64) (next int64) {
 
 func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult, err error) {
 	err = m.act("take", t.Game, func(k *memoryGame) error {
-		taken.Left, k.pool = len(k.items), take.Pool
+		taken.Left = len(k.items)
 		if f := k.flight[take.Batch]; f != nil {
 			taken.Items = f.items
 			return nil

@@ -73,7 +73,6 @@ type PushResult struct {
 type Take struct {
 	Batch    string // a new id
 	Messages int    // of Policy.BatchSize items, at most
-	Pool     string // which share of the workers serves the game, for operators
 	Now      int64
 	Lease    int64 // how long the batch may stay in flight, ms
 }
@@ -135,8 +134,7 @@ type Status struct {
 	MaxLen    int    `json:"max_len,omitempty"`   // that an operator has set
 	OldestAt  int64  `json:"oldest_at,omitempty"` // when its oldest item was queued
 	DueAt     int64  `json:"due_at,omitempty"`
-	CoolUntil int64  `json:"retry_at,omitempty"` // no attempt before
-	Pool      string `json:"worker_pool,omitempty"`
+	CoolUntil int64  `json:"retry_at,omitempty"`      // no attempt before
 	Paused    string `json:"paused_reason,omitempty"` // "": the queue is not paused
 	Error     string `json:"last_error,omitempty"`
 	ErrorAt   int64  `json:"last_error_at,omitempty"`

@@ -16,20 +16,19 @@ const (
 	finishTimeout = 5 * time.Second // how long a stopping node repeats such calls
 )
 
-// take fills a batch.
-func (s *sender) take(ctx context.Context, b *batch, pool string) (t TakeResult, err error) {
+// take fills a batch. No message has been tried yet.
+func (s *sender) take(ctx context.Context, b *batch) (t TakeResult, err error) {
 	g := b.game
 	if b.takenAt.IsZero() {
 		b.takenAt = time.Now()
 	}
 	err = s.call(ctx, "take", func(ctx context.Context) (err error) {
-		t, err = s.Queue.Take(ctx, g.Policy, Take{
-			Batch: b.result.Batch, Messages: g.sending.takeSize(), Pool: pool, Now: s.Now(), Lease: lease.Milliseconds(),
-		})
+		t, err = s.Queue.Take(ctx, g.Policy, Take{Batch: b.result.Batch, Messages: g.sending.takeSize(), Now: s.Now(), Lease: lease.Milliseconds()})
 		return err
 	})
-	b.fill(t)
+	b.rest, b.tried = t.Items, t.Tried
 	for left := len(t.Items); left > 0; left -= g.BatchSize {
+		b.result.Unused++
 		s.metrics.flushes.WithLabelValues(g.flushTrigger(left)).Inc()
 	}
 	return t, err
@@ -70,7 +69,8 @@ func (s *sender) sendMessage(ctx context.Context, b *batch) {
 		s.metrics.retries.Inc()
 	}
 	o, took := s.attempt(ctx, b, now)
-	b.game.sending.recordSend(b.applyOutcome(o, s.Now()), took)
+	b.applyOutcome(o, s.Now())
+	b.game.sending.recordSend(b.result.CoolUntil == 0, took)
 	if o.Pause {
 		s.Logger.Warn("a game is paused, as the far side wants no more behaviours", "game", b.game.Game, "reason", b.result.Error)
 	}

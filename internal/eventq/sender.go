@@ -20,12 +20,6 @@ const (
 	takeSendTime = 20 * time.Millisecond // the attempts of one take may last this long together, judged by the last one
 )
 
-// The names of the workers, as operators see them.
-const (
-	poolShared = "shared"
-	poolOwn    = "own" // they need no place in the pool
-)
-
 // sender takes batches of due games, sends them, and finishes them in the store.
 // Its workers are goroutines that exist only while there is work. Waiting ones
 // get a place in turn.
@@ -42,12 +36,10 @@ func (s *sender) dispatch(ctx context.Context, g *game, most int) {
 		return
 	}
 	s.running.Go(func() {
-		var finishing sync.WaitGroup // the batch before, along with the next take
 		more, next := true, int64(0)
 		for more && ctx.Err() == nil {
-			more, next = s.serve(ctx, g, &finishing)
+			more, next = s.serve(ctx, g)
 		}
-		finishing.Wait()
 		g.sending.removeWorker()
 		if waitUntil(next, s.Now(), pollInterval) < pollInterval {
 			timer.Wake(g.partition.pollNow)
@@ -58,18 +50,14 @@ func (s *sender) dispatch(ctx context.Context, g *game, most int) {
 // serve makes one take, sends its messages, and reports what became of them. It
 // returns whether the worker goes on, or else when to take again; 0: unknown. A take
 // without an answer is repeated: it may have happened.
-func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) (more bool, next int64) {
-	b := newBatch(g, s.ids.next())
+func (s *sender) serve(ctx context.Context, g *game) (more bool, next int64) {
+	b := &batch{game: g, result: BatchResult{Batch: s.ids.next()}}
 	var t TakeResult
 	s.untilAnswered(ctx, b, func() (err error) {
 		t, more, err = s.takeAndSend(ctx, b)
 		return err
 	})
-	switch {
-	case more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0:
-		finishing.Wait()
-		finishing.Go(func() { s.finish(ctx, b) })
-	case len(t.Items) > 0:
+	if len(t.Items) > 0 {
 		s.finish(ctx, b)
 	}
 	return more, t.Next
@@ -79,16 +67,15 @@ func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) 
 // says whether the worker must go on, because another full batch waits and the other
 // workers are not enough. If the service ends before there is a place, it takes nothing new.
 func (s *sender) takeAndSend(ctx context.Context, b *batch) (t TakeResult, more bool, err error) {
-	g, pool := b.game, poolOwn
+	g := b.game
 	if !g.Hot && !g.sending.isShared() {
-		pool = poolShared
 		if s.places.Acquire(ctx, 1) == nil {
 			defer s.places.Release(1)
 		} else if b.takenAt.IsZero() {
 			return t, false, nil
 		}
 	}
-	t, err = s.take(ctx, b, pool)
+	t, err = s.take(ctx, b)
 	if len(t.Items) == 0 {
 		switch {
 		case err == nil && t.Next == 0:

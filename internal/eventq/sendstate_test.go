@@ -17,14 +17,8 @@ func (n *node) workers(game string) int {
 // isServed reports whether a worker serves a game, or repeats a call of the store.
 func (n *node) isServed(game string) bool { return n.workers(game) > 0 }
 
-func (w *cluster) poolOf(game string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.game(game).pool
-}
-
-// A game that falls behind gets more workers, even if its receiver is slow. They
-// are its own, until it keeps up again.
+// A game that falls behind gets more workers, even if its receiver is slow, until it
+// keeps up again.
 func TestGameThatFallsBehindGetsMoreWorkers(t *testing.T) {
 	t.Parallel()
 	for name, isHot := range map[string]bool{"hot from the start": true, "like all others": false} {
@@ -39,11 +33,7 @@ func TestGameThatFallsBehindGetsMoreWorkers(t *testing.T) {
 				defer n.stop()
 				n.offer("a", 0, 60_000)
 				n.offer("b", 0, 1)
-				time.Sleep(10 * time.Second)
-				if w.poolOf("a") != poolOwn || w.poolOf("b") != poolShared {
-					t.Errorf("pools %s and %s", w.poolOf("a"), w.poolOf("b"))
-				}
-				time.Sleep(30 * time.Second) // one would take 94 s
+				time.Sleep(40 * time.Second) // one would take 94 s
 				w.want("a", Counts{Offered: 60_000, Sent: 60_000})
 				if most := w.sink("a").maxRunning; most < 4 || most > maxWorkersPerGame {
 					t.Errorf("%d tries at a time", most)
@@ -51,8 +41,8 @@ func TestGameThatFallsBehindGetsMoreWorkers(t *testing.T) {
 				for i := range 300 { // it keeps up, and needs no more than one
 					n.offer("a", 60_000+i*MaxBatch, MaxBatch)
 					time.Sleep(250 * time.Millisecond)
-					if got := n.workers("a"); got > 1 || (w.poolOf("a") == poolOwn) != isHot && i > 3 {
-						t.Fatalf("%d workers in the pool %s while it keeps up", got, w.poolOf("a"))
+					if got := n.workers("a"); got > 1 {
+						t.Fatalf("%d workers while it keeps up", got)
 					}
 				}
 			})

@@ -26,7 +26,7 @@ func newQueues() map[string]*fakeQueue {
 		{ID: "b_2", At: testTime - 600, QueuedAt: testTime - 500, Body: []byte(`{"id":"b_2","type":"offline"}`)},
 	}}
 	q.Status = eventq.Status{
-		Game: "demo", Pool: "shared", OldestAt: testTime - 800, DueAt: testTime + 200, Error: "connection refused", ErrorAt: testTime - 5000,
+		Game: "demo", OldestAt: testTime - 800, DueAt: testTime + 200, Error: "connection refused", ErrorAt: testTime - 5000,
 		Counts: eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3}, Queued: 2},
 	}
 	return map[string]*fakeQueue{"demo": q}

@@ -16,7 +16,7 @@ import (
 const (
 	demoQueue     = "/admin/v1/games/demo/queue"
 	demoQueueJSON = `{"game":"demo","counts":{"offered":10,"sent":5,"dropped":{"too_old":3},"queued":2,"in_flight":0},` +
-		`"oldest_at":1795212344878,"due_at":1795212345878,"worker_pool":"shared","last_error":"connection refused","last_error_at":1795212340678,"as_of":1795212345678}`
+		`"oldest_at":1795212344878,"due_at":1795212345878,"last_error":"connection refused","last_error_at":1795212340678,"as_of":1795212345678}`
 )
 
 func TestQueuesAreListed(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // Take implements eventq.Queue.
 func (s *Store) Take(ctx context.Context, t eventq.Policy, take eventq.Take) (eventq.TakeResult, error) {
 	part := gamePartition(t.Game)
-	args := append(queueArgs(t, take.Now, 5), take.Batch, take.Messages, take.Now+take.Lease, take.Lease+keepLateMS, take.Pool)
+	args := append(queueArgs(t, take.Now, 4), take.Batch, take.Messages, take.Now+take.Lease, take.Lease+keepLateMS)
 	values, err := takeScript.Run(ctx, s.client, part.queueKeys(t.Game, part.batch(take.Batch)), args...).Slice()
 	if err == nil && len(values) < 2 {
 		err = fmt.Errorf("a reply of %d elements", len(values))

@@ -127,7 +127,7 @@ func benchTake(b *testing.B, n int) {
 			w.pauseDuring(func() { left = fill(b, s, terms, items[:n]) })
 		}
 		batch := ulid.Make().String()
-		taken, err := s.Take(b.Context(), terms, eventq.Take{Batch: batch, Messages: 1, Pool: "own", Now: epoch, Lease: 20_000})
+		taken, err := s.Take(b.Context(), terms, eventq.Take{Batch: batch, Messages: 1, Now: epoch, Lease: 20_000})
 		if err != nil || len(taken.Items) != eventq.MaxBatch {
 			b.Fatal(len(taken.Items), err)
 		}
@@ -168,7 +168,7 @@ func BenchmarkBoth(b *testing.B) {
 				}
 			}
 			batch := ulid.Make().String()
-			taken, err := s.Take(b.Context(), own, eventq.Take{Batch: batch, Messages: 1, Pool: "own", Now: epoch, Lease: 20_000})
+			taken, err := s.Take(b.Context(), own, eventq.Take{Batch: batch, Messages: 1, Now: epoch, Lease: 20_000})
 			if err != nil {
 				b.Error(err)
 			}

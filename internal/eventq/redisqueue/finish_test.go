@@ -87,7 +87,7 @@ func TestTheLargestBatchIsFinished(t *testing.T) {
 			l.push(l.postedItems(ids(first, 1024)...))
 		}
 		takeAll := func(batch string) []eventq.Item {
-			taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 16, Pool: "shared", Now: l.now, Lease: 20_000})
+			taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 16, Now: l.now, Lease: 20_000})
 			if err != nil || len(taken.Items) != most {
 				l.Fatalf("took %d items, %v", len(taken.Items), err)
 			}

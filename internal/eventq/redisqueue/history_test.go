@@ -100,7 +100,7 @@ func (h *modelTest) checkPush(t *rapid.T, p eventq.Push) {
 func (h *modelTest) drawTake(t *rapid.T) {
 	take := eventq.Take{
 		Batch: h.id(t, "batch"), Messages: rapid.IntRange(1, 4).Draw(t, "messages"),
-		Pool: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease"),
+		Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease"),
 	}
 	want := h.m.take(take)
 	got, err := h.Take(h.Context(), h.terms, take)

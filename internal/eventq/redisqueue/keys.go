@@ -18,7 +18,7 @@ const partitions = 64
 //	                     queued, the items in the list after the last script;
 //	                     rate_at, see queue.lua; cool_until; flush_before: items that
 //	                     were queued by then are due; max_len, set by an operator;
-//	                     paused, why; error, error_at, pool
+//	                     paused, why; error, error_at
 //	{b:P}:seen:GAME      zset: id of a unique item → when it was queued; it expires
 //	{b:P}:taken:GAME     zset: BATCH COUNT → end of the lease
 //	{b:P}:due            zset: game → when a take is due: for its items, or as a lease

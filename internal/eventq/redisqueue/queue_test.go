@@ -125,7 +125,7 @@ func (l *queueTest) push(items []eventq.Item) eventq.PushResult {
 
 func (l *queueTest) take(batch string) eventq.TakeResult {
 	l.Helper()
-	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 1, Pool: "shared", Now: l.now, Lease: 20_000})
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: 1, Now: l.now, Lease: 20_000})
 	if err != nil {
 		l.Fatal(err)
 	}

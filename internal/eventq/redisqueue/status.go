@@ -51,7 +51,7 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 	}
 	status := eventq.Status{
 		Game: game, MaxLen: int(number("max_len")), OldestAt: reply.Number(1),
-		Pool: fields["pool"], Paused: fields["paused"], Error: fields["error"], ErrorAt: number("error_at"),
+		Paused: fields["paused"], Error: fields["error"], ErrorAt: number("error_at"),
 		Counts: eventq.Counts{
 			Offered: number("offered"), Sent: number("sent"), InFlight: number("in_flight"), Dropped: map[eventq.Reason]int64{},
 		},

@@ -25,9 +25,6 @@ func TestABatchIsNeverLargerThanItsTerms(t *testing.T) {
 			l.Errorf("took %+v of nothing", got)
 		}
 		l.count(eventq.Counts{Offered: 300, InFlight: 300})
-		if status := l.status(); status.Pool != "shared" {
-			l.Errorf("lane %q", status.Pool)
-		}
 	})
 }
 
@@ -210,7 +207,7 @@ func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 
 func (l *queueTest) takeSome(batch string, messages int) eventq.TakeResult {
 	l.Helper()
-	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: messages, Pool: "own", Now: l.now, Lease: 20_000})
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batch: batch, Messages: messages, Now: l.now, Lease: 20_000})
 	if err != nil {
 		l.Fatal(err)
 	}
