@@ -1,7 +1,6 @@
 package eventq
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -111,15 +110,16 @@ func (b *batch) applyOutcome(o Outcome, now int64) {
 // end records a failure for operators. It ends the batch if the game must pause or
 // cool down.
 func (b *batch) end(o Outcome, cool time.Duration, now int64) {
+	stops := cool > 0 || o.Pause
 	if o.Err != nil {
 		b.result.Error = o.Err.Error()
+	} else if stops {
+		b.result.Error = o.Code
 	}
-	if cool == 0 && !o.Pause {
-		return
+	if stops {
+		b.result.Pause, b.result.CoolUntil = o.Pause, now+cool.Milliseconds()
+		b.requeue()
 	}
-	b.result.Error, b.result.Pause = cmp.Or(b.result.Error, o.Code), o.Pause
-	b.result.CoolUntil = now + cool.Milliseconds()
-	b.requeue()
 }
 
 // deliveryOf returns what the receiver did with item i.

@@ -2,7 +2,6 @@ package eventq
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +30,7 @@ type sender struct {
 
 // dispatch lets another worker serve a due game, unless so many do. Only goroutines
 // that the service counts as running may call it.
-func (s *sender) dispatch(ctx context.Context, g *game, most int) {
+func (s *sender) dispatch(ctx context.Context, g *game, most int32) {
 	if !g.sending.addWorker(most) {
 		return
 	}
@@ -40,7 +39,7 @@ func (s *sender) dispatch(ctx context.Context, g *game, most int) {
 		for more && ctx.Err() == nil {
 			more, next = s.serve(ctx, g)
 		}
-		g.sending.removeWorker()
+		g.sending.workers.Add(-1)
 		if waitUntil(next, s.Now(), pollInterval) < pollInterval {
 			timer.Wake(g.partition.pollNow)
 		}
@@ -96,50 +95,29 @@ func (s *sender) takeAndSend(ctx context.Context, b *batch) (t TakeResult, more 
 
 // sendState is what this node knows about sending one game's items.
 type sendState struct {
-	mu       sync.Mutex
-	workers  int // that serve the game, or wait in the pool for that
-	messages int // to take together; 0: the last attempt failed, or there was none
-
-	drains atomic.Int32 // operators that drain it
+	workers  atomic.Int32 // that serve the game, or wait in the pool for that
+	messages atomic.Int32 // to take together; 0: the last attempt failed, or there was none
+	drains   atomic.Int32 // operators that drain it
 }
 
 // addWorker counts another worker, and reports whether it may start: not beyond the
 // given number, and only one while attempts fail, because more do not help then.
-func (c *sendState) addWorker(most int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.workers >= most || c.workers > 0 && c.messages == 0 {
-		return false
-	}
-	c.workers++
-	return true
-}
-
-func (c *sendState) removeWorker() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.workers--
+func (c *sendState) addWorker(most int32) bool {
+	n := c.workers.Load()
+	return n < most && (n == 0 || c.messages.Load() > 0) && c.workers.CompareAndSwap(n, n+1)
 }
 
 // isShared reports whether several workers serve the game, as it is behind.
-func (c *sendState) isShared() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.workers > 1
-}
+func (c *sendState) isShared() bool { return c.workers.Load() > 1 }
 
 // recordSend records an attempt and its duration.
 func (c *sendState) recordSend(good bool, took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.messages = 0; good {
-		c.messages = min(1+int(takeSendTime/max(took, 1)), maxMessages)
+	messages := time.Duration(0)
+	if good {
+		messages = min(1+takeSendTime/max(took, 1), maxMessages)
 	}
+	c.messages.Store(int32(messages)) //nolint:gosec // few
 }
 
 // takeSize returns how many messages to take together.
-func (c *sendState) takeSize() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return max(c.messages, 1)
-}
+func (c *sendState) takeSize() int { return max(int(c.messages.Load()), 1) }

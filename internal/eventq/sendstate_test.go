@@ -7,12 +7,7 @@ import (
 	"time"
 )
 
-func (n *node) workers(game string) int {
-	c := &n.games[game].sending
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.workers
-}
+func (n *node) workers(game string) int { return int(n.games[game].sending.workers.Load()) }
 
 // isServed reports whether a worker serves a game, or repeats a call of the store.
 func (n *node) isServed(game string) bool { return n.workers(game) > 0 }
