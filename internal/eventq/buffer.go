@@ -71,7 +71,7 @@ func (b *gameBuffer) refuse(reason Reason, n int64) {
 }
 
 // nextPush returns what to push until finishPush. It returns nil if that is nothing.
-func (b *gameBuffer) nextPush(ids *idGenerator) *Push {
+func (b *gameBuffer) nextPush(ids idGenerator) *Push {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.isFilled = len(b.items) > 0 || b.refused != nil; !b.isFilled {

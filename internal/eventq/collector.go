@@ -43,7 +43,7 @@ func (s *intake) pushBuffer(ctx, pushing context.Context, g *game) {
 		if left < MaxPush {
 			timer.Sleep(ctx, flushDelay)
 		}
-		p := g.buffer.nextPush(&s.ids)
+		p := g.buffer.nextPush(s.ids)
 		if p == nil {
 			return
 		}
@@ -79,7 +79,7 @@ func (s *intake) countLosses(ctx context.Context) {
 		lost := g.buffer.close()
 		s.buffered.Add(int64(-lost))
 		s.metrics.flushLost.Add(float64(lost))
-		if p := g.buffer.nextPush(&s.ids); p != nil {
+		if p := g.buffer.nextPush(s.ids); p != nil {
 			pushes.Go(func() { _ = s.push(ctx, g, p) })
 		}
 	}

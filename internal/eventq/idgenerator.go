@@ -11,7 +11,7 @@ import (
 // their creation, for the first 10^12.
 type idGenerator struct {
 	processID string
-	counter   atomic.Uint64
+	counter   *atomic.Uint64
 }
 
 const (
@@ -19,12 +19,8 @@ const (
 	firstCount = 1 << 35 // gives all counts the same length: 8 digits of 5 bits
 )
 
-func (n *idGenerator) init() {
-	n.processID = rand.Text()[:processLen]
-	n.counter.Store(firstCount)
-}
+func newIDGenerator() idGenerator { return idGenerator{rand.Text()[:processLen], new(atomic.Uint64)} }
 
-func (n *idGenerator) next() string {
-	var room [32]byte
-	return string(strconv.AppendUint(append(room[:0], n.processID...), n.counter.Add(1), 32))
+func (n idGenerator) next() string {
+	return string(strconv.AppendUint(append(make([]byte, 0, 32), n.processID...), firstCount+n.counter.Add(1), 32))
 }

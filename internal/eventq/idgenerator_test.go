@@ -9,9 +9,7 @@ import (
 
 func TestIDsAreOfOneProcess(t *testing.T) {
 	t.Parallel()
-	var here, there idGenerator
-	here.init()
-	there.init()
+	here, there := newIDGenerator(), newIDGenerator()
 	var made []string
 	for range 100 {
 		made = append(made, here.next())

@@ -56,12 +56,15 @@ func (s *intake) Post(ctx context.Context, game string, bodies []json.RawMessage
 	}
 	push := Push{ID: s.ids.next(), Posted: true, Refused: map[Reason]int64{}, Now: s.Now()}
 	for _, raw := range bodies {
-		item, reason := g.admitPosted(raw, push.Now)
-		if reason != "" {
+		b, isParsed := parse(raw)
+		switch item, reason := g.admit(&b, push.Now); {
+		case !isParsed:
+			push.Refused[Invalid]++
+		case reason != "":
 			push.Refused[reason]++
-			continue
+		default:
+			push.Items = append(push.Items, item)
 		}
-		push.Items = append(push.Items, item)
 	}
 	pushed, err := s.Queue.Push(ctx, g.Policy, push)
 	if err != nil {
@@ -73,14 +76,6 @@ func (s *intake) Post(ctx context.Context, game string, bodies []json.RawMessage
 		dropped[reason] += n
 	}
 	return PostResult{Accepted: pushed.Queued, Dropped: dropped}, nil
-}
-
-func (g *game) admitPosted(raw json.RawMessage, now int64) (Item, Reason) {
-	b, ok := parse(raw)
-	if !ok {
-		return Item{}, Invalid
-	}
-	return g.admit(&b, now)
 }
 
 // admit returns the item of a behaviour, or why it is dropped.

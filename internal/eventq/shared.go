@@ -4,18 +4,19 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // shared is what the parts of a service share.
 type shared struct {
 	Config
-	metrics      *metrics
-	games        map[string]*game
-	partitions   []*partition
-	ids          idGenerator
-	lastLoggedAt atomic.Int64 // when a store failure was last logged, epoch ms of this node
+	metrics    *metrics
+	games      map[string]*game
+	partitions []*partition
+	ids        idGenerator
+	warnings   rate.Sometimes // of failures of the store
 
 	// running counts the loops and the goroutines that they start. Only these and
 	// Run start more of them.
@@ -44,8 +45,10 @@ const (
 )
 
 func newShared(c Config) *shared {
-	s := &shared{Config: c, games: make(map[string]*game, len(c.Games)), metrics: newMetrics(c.Registry)}
-	s.ids.init()
+	s := &shared{
+		Config: c, games: make(map[string]*game, len(c.Games)), metrics: newMetrics(c.Registry),
+		ids: newIDGenerator(), warnings: rate.Sometimes{Interval: logInterval},
+	}
 	for i := range c.Queue.Partitions() {
 		s.partitions = append(s.partitions, &partition{index: i, pollNow: make(chan struct{}, 1)})
 	}
@@ -87,8 +90,7 @@ func (s *shared) recordError(operation string, err error) {
 		return
 	}
 	s.metrics.storeErrors.WithLabelValues(operation).Inc()
-	now, last := time.Now().UnixMilli(), s.lastLoggedAt.Load()
-	if now-last >= logInterval.Milliseconds() && s.lastLoggedAt.CompareAndSwap(last, now) {
+	s.warnings.Do(func() {
 		s.Logger.Warn("behaviour queue unavailable; collected behaviours wait", "call", operation, "error", err)
-	}
+	})
 }

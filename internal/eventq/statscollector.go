@@ -67,22 +67,21 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 		statuses, err = c.Admin.Status(ctx, games, c.Now())
 		return err
 	})
-	var rest Counts
 	now := c.Now()
-	for i, s := range statuses {
-		if i >= maxLabelledGames {
+	if len(statuses) > maxLabelledGames {
+		var rest Counts
+		for _, s := range statuses[maxLabelledGames:] {
 			rest.Add(s.Counts)
-			continue
 		}
+		c.emit(out, otherGame, rest)
+		statuses = statuses[:maxLabelledGames]
+	}
+	for _, s := range statuses {
 		age := 0.0
 		if s.OldestAt > 0 {
 			age = max(float64(now-s.OldestAt)/1000, 0)
 		}
-		maxAge := float64(c.games[s.Game].MaxAgeMS) / 1000
-		c.emit(out, s.Game, s.Counts, age, maxAge, metric.BoolValue(s.Paused != ""))
-	}
-	if len(statuses) > maxLabelledGames {
-		c.emit(out, otherGame, rest)
+		c.emit(out, s.Game, s.Counts, age, float64(c.games[s.Game].MaxAgeMS)/1000, metric.BoolValue(s.Paused != ""))
 	}
 }
 
