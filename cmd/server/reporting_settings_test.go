@@ -62,7 +62,7 @@ func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 	if duration := all[7].tries[0].Sub(all[0].tries[0]); duration < 3*time.Second {
 		t.Errorf("8 tries at 2 a second took %v", duration)
 	}
-	r.runQueueCommand(node, " own ", "list", "--game=hot")
+	r.runQueueCommand(node, " hot 0 0 ", "list", "--game=hot")
 	r.checkNewKey(node)
 }
 

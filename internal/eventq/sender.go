@@ -2,6 +2,7 @@ package eventq
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,10 +36,12 @@ func (s *sender) dispatch(ctx context.Context, g *game, most int32) {
 		return
 	}
 	s.running.Go(func() {
+		var finishing sync.WaitGroup // the batch before, along with the next take
 		more, next := true, int64(0)
 		for more && ctx.Err() == nil {
-			more, next = s.serve(ctx, g)
+			more, next = s.serve(ctx, g, &finishing)
 		}
+		finishing.Wait()
 		g.sending.workers.Add(-1)
 		if waitUntil(next, s.Now(), pollInterval) < pollInterval {
 			timer.Wake(g.partition.pollNow)
@@ -49,14 +52,18 @@ func (s *sender) dispatch(ctx context.Context, g *game, most int32) {
 // serve makes one take, sends its messages, and reports what became of them. It
 // returns whether the worker goes on, or else when to take again; 0: unknown. A take
 // without an answer is repeated: it may have happened.
-func (s *sender) serve(ctx context.Context, g *game) (more bool, next int64) {
+func (s *sender) serve(ctx context.Context, g *game, finishing *sync.WaitGroup) (more bool, next int64) {
 	b := &batch{game: g, result: BatchResult{Batch: s.ids.next()}}
 	var t TakeResult
 	s.untilAnswered(ctx, b, func() (err error) {
 		t, more, err = s.takeAndSend(ctx, b)
 		return err
 	})
-	if len(t.Items) > 0 {
+	switch {
+	case more && b.result.CoolUntil == 0 && len(b.result.Requeue) == 0:
+		finishing.Wait()
+		finishing.Go(func() { s.finish(ctx, b) })
+	case len(t.Items) > 0:
 		s.finish(ctx, b)
 	}
 	return more, t.Next

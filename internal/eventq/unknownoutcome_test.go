@@ -107,14 +107,15 @@ func TestAGameWaitsForItsBatchUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
-// A game with full batches takes no other while the store does not answer how a batch
-// ended. Then it goes on. The first batch of a game is one message.
+// A game with full batches takes at most one more while the store does not answer how a
+// batch ended. Then it goes on. The first batch of a game is one message; the next has what is
+// queued by then.
 func TestUnansweredBatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newCluster(t, policyOf("a"))
 		n := w.service("n")
-		const offered = 2 * maxMessages * MaxBatch
+		const offered, most = 2 * maxMessages * MaxBatch, (1 + maxMessages) * MaxBatch
 		n.offer("a", 0, offered)
 		w.set(func() {
 			w.fault = func(operation, _ string) error {
@@ -127,8 +128,8 @@ func TestUnansweredBatchesAreBounded(t *testing.T) {
 		stop := w.run(n)
 		defer stop()
 		time.Sleep(10 * time.Second)
-		if c := w.counts("a"); c.InFlight != MaxBatch || c.InFlight+c.Queued != offered {
-			t.Errorf("%+v; want %d in flight", c, MaxBatch)
+		if c := w.counts("a"); c.InFlight <= MaxBatch || c.InFlight > most || c.InFlight+c.Queued != offered {
+			t.Errorf("%+v; want at most %d in flight", c, most)
 		}
 		w.set(func() { w.fault = nil })
 		time.Sleep(5 * time.Second)
