@@ -134,5 +134,5 @@ func (a *AuditLog) AuditEntries(ctx context.Context, f identity.AuditFilter, cur
 // ForgetAuditEntries deletes all entries that are older than minAge, oldest first, and returns
 // how many. A transaction deletes up to batch of them.
 func (a *AuditLog) ForgetAuditEntries(ctx context.Context, minAge time.Duration, batch int) (int64, error) {
-	return repeatWithPauses(ctx, func() (int64, error) { return a.exec(ctx, deleteOldAudit, minAge.Milliseconds(), batch) })
+	return repeatWithPauses(ctx, 9, func() (int64, error) { return a.exec(ctx, deleteOldAudit, minAge.Milliseconds(), batch) })
 }

@@ -38,11 +38,11 @@ func (s *Days) StartNewDays(ctx context.Context, game string) (hasNewDays bool, 
 const sumPageSize = 1000
 
 // SumDays sums the past days of a game, and returns how many it finished. It works in
-// pages, each a transaction, with pauses between them. It never locks the head, so it does
-// not delay commits. It may stop at any point. Several nodes may run it and share the work.
+// pages, each a transaction, and pauses after each page for as long as it took. It never locks
+// the head, so it does not delay commits. It may stop at any point. Several nodes may run it and share the work.
 // If there is nothing to do, it reads one row.
 func (s *Days) SumDays(ctx context.Context, game string) (days int, err error) {
-	_, err = repeatWithPauses(ctx, func() (int64, error) {
+	_, err = repeatWithPauses(ctx, 1, func() (int64, error) {
 		d, hasEnded, err := s.nextUnsummed(ctx, game)
 		if err != nil || !hasEnded {
 			return 0, err
@@ -112,7 +112,7 @@ func (s *Days) sumNextPage(ctx context.Context, d ledgerDay) (isDone bool, err e
 
 // deletePairsOfDay deletes the pairs of a past day, in pages.
 func (s *Days) deletePairsOfDay(ctx context.Context, game, day string) error {
-	_, err := repeatWithPauses(ctx, func() (int64, error) { return s.exec(ctx, deletePairs, game, day, s.sumPageSize) })
+	_, err := repeatWithPauses(ctx, 1, func() (int64, error) { return s.exec(ctx, deletePairs, game, day, s.sumPageSize) })
 	return err
 }
 

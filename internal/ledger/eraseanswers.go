@@ -68,7 +68,7 @@ func (s *erasedSeat) pointers() []any { return into(&s.overAt, &s.match, &s.inde
 // stops, it continues later. Several nodes may run it. On SQLite it also empties the write-ahead
 // log, so that the log has no copy of the data.
 func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
-	_, err = repeatWithPauses(ctx, func() (erased int64, err error) {
+	_, err = repeatWithPauses(ctx, 9, func() (erased int64, err error) {
 		found, erased, err = a.forgetStep(ctx, minAge)
 		return erased, err
 	})

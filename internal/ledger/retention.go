@@ -63,7 +63,7 @@ DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
 func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64, err error) {
 	rule := o.retention[game]
 	deleteOlder := func(statement string, age time.Duration, limit int) (int64, error) {
-		return repeatWithPauses(ctx, func() (int64, error) { return o.exec(ctx, statement, game, age.Milliseconds(), limit) })
+		return repeatWithPauses(ctx, 9, func() (int64, error) { return o.exec(ctx, statement, game, age.Milliseconds(), limit) })
 	}
 	if age := rule.answersAge(); age > 0 {
 		deleted, err = deleteOlder(deleteAnswers, age, deletedBlocks)
@@ -77,7 +77,7 @@ func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64,
 	if _, err := deleteOlder(deleteArenas, rule.Matches+arenaSlack, deletedMatches); err != nil {
 		return deleted, err
 	}
-	_, err = repeatWithPauses(ctx, func() (int64, error) {
+	_, err = repeatWithPauses(ctx, 9, func() (int64, error) {
 		changed, n, err := o.deleteMatches(ctx, game, rule.Matches)
 		deleted += n
 		return changed, err
@@ -86,9 +86,9 @@ func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64,
 }
 
 // repeatWithPauses calls a step of background work until it returns 0, and returns the sum. It
-// pauses after each step for nine times as long as the step took. So the work takes a tenth of
-// the time, and `bench duels` measures what that costs.
-func repeatWithPauses(ctx context.Context, step func() (int64, error)) (sum int64, err error) {
+// pauses after each step for pauses times as long as the step took. With 9 the work takes a tenth
+// of the time, and `bench duels` measures what that costs.
+func repeatWithPauses(ctx context.Context, pauses int, step func() (int64, error)) (sum int64, err error) {
 	for {
 		began := time.Now()
 		n, err := step()
@@ -96,7 +96,7 @@ func repeatWithPauses(ctx context.Context, step func() (int64, error)) (sum int6
 		if err != nil || n == 0 {
 			return sum, err
 		}
-		if !timer.Sleep(ctx, 9*time.Since(began)) {
+		if !timer.Sleep(ctx, time.Duration(pauses)*time.Since(began)) {
 			return sum, ctx.Err()
 		}
 	}
