@@ -193,7 +193,8 @@ func (p *pupil) createGuest(ctx context.Context) (g player.Guest) {
 	retryWhileBusy("POST guests", func() bool {
 		r := testenv.Must(http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/games/demo/guests", strings.NewReader(body)))
 		r.Header.Set("Content-Type", "application/json")
-		answer := testenv.Must(http.DefaultClient.Do(r))
+		answer, err := http.DefaultClient.Do(r)
+		testenv.FailIf(err != nil, "POST guests: %v", err)
 		defer answer.Body.Close()
 		if answer.StatusCode == http.StatusServiceUnavailable {
 			return true

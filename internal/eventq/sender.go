@@ -123,7 +123,7 @@ func (c *sendState) recordSend(good bool, took time.Duration) {
 	if good {
 		messages = min(1+takeSendTime/max(took, 1), maxMessages)
 	}
-	c.messages.Store(int32(messages)) //nolint:gosec // few
+	c.messages.Store(int32(messages))
 }
 
 // takeSize returns how many messages to take together.

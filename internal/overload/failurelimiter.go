@@ -67,8 +67,9 @@ func (l *FailureLimiter) Try(ctx context.Context, attempt Attempt, try func() er
 	}
 	waiting, cancel := context.WithTimeout(ctx, maxAttemptWait)
 	defer cancel()
-	charges, wait := map[*Rule]Key(nil), maxAttemptWait
+	wait := maxAttemptWait
 	if own.Acquire(waiting, 1) == nil {
+		var charges map[*Rule]Key
 		if charges, wait = l.findTokens(ctx, attempt, own.right); len(charges) > 0 {
 			defer own.Release(1)
 			return l.charge(ctx, attempt, own, charges, try)

@@ -32,7 +32,7 @@ func (s *NPPA) sendWithKeys(ctx context.Context, plain []byte, now int64) answer
 	last := answer{Outcome: eventq.Outcome{Code: "keys", Delivery: eventq.Forbidden, Err: errNoKey}}
 	for range keys {
 		tries := s.rejectedKeys.Load()
-		k, err := parseKey(keys[tries%uint32(len(keys))]) //nolint:gosec // few keys
+		k, err := parseKey(keys[tries%uint32(len(keys))])
 		if err != nil {
 			last.Err = err
 		} else if last = s.post(ctx, k, plain, now); !last.tryNextKey {

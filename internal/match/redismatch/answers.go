@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -79,7 +80,7 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 	for i, pending := range all {
 		lockouts[i], guards[i] = k.lockout(pending.Record.Question, pending.Seat.Team), k.guard(pending.Record.Player)
 	}
-	return append(lockouts, guards...)
+	return slices.Concat(lockouts, guards)
 }
 
 // modeArgs returns the ARGV of an attempt that only its mode has: the same number for
