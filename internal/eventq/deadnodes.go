@@ -19,7 +19,7 @@ func (p *Players) endSessionsOf(ctx context.Context, node string, seenAt int64) 
 	for {
 		var records []SessionRecord
 		err := p.call(ctx, func(ctx context.Context) (err error) {
-			records, err = p.Nodes.Sessions(ctx, node, syncBatch)
+			records, err = p.Nodes.Sessions(ctx, node, seenAt, syncBatch)
 			return err
 		})
 		if err != nil || len(records) == 0 {

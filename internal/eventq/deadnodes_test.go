@@ -90,7 +90,7 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 		a.Enter("demo", "ada", pi)
 		h.recordedAt("a")
 		a.die()
-		visits, err := fakeNodes{b}.Sessions(t.Context(), "a", 10)
+		visits, err := fakeNodes{b}.Sessions(t.Context(), "a", h.seen["a"], 10)
 		if err != nil || len(visits) != 1 {
 			t.Fatalf("%+v, %v", visits, err)
 		}

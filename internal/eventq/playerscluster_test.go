@@ -146,11 +146,14 @@ func (a fakeNodes) SyncSessions(_ context.Context, node string, changes []Sessio
 	return nil
 }
 
-func (a fakeNodes) Sessions(_ context.Context, node string, limit int) (found []SessionRecord, err error) {
+func (a fakeNodes) Sessions(_ context.Context, node string, seenAt int64, limit int) (found []SessionRecord, err error) {
 	if err := a.checkStore(); err != nil {
 		return nil, err
 	}
 	defer a.hall.mu.Unlock()
+	if a.hall.seen[node] != seenAt {
+		return nil, nil
+	}
 	for _, v := range a.hall.visits[node] {
 		if found = append(found, v); len(found) == limit {
 			break

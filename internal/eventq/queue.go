@@ -148,9 +148,9 @@ type Nodes interface {
 	// SyncSessions adds sessions that started at a node, and then removes those that have
 	// ended. The store forgets the sessions of a node without a heartbeat for an hour.
 	SyncSessions(ctx context.Context, node string, changes []SessionRecord) error
-	// Sessions returns sessions of a node, at most limit. One that is unreadable has
-	// only its id. If there are none, the store forgets the node.
-	Sessions(ctx context.Context, node string, limit int) ([]SessionRecord, error)
+	// Sessions returns sessions of a dead node, at most limit; none if it was seen again. One
+	// that is unreadable has only its id. If there are none, the store forgets the node.
+	Sessions(ctx context.Context, node string, seenAt int64, limit int) ([]SessionRecord, error)
 }
 
 // SessionRecord is a stored session of a player: the stay at a node, from the online

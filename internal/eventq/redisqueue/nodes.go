@@ -3,6 +3,7 @@ package redisqueue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,11 +63,20 @@ func (s *Store) SyncSessions(ctx context.Context, node string, changes []eventq.
 }
 
 // Sessions implements eventq.Nodes.
-func (s *Store) Sessions(ctx context.Context, node string, limit int) ([]eventq.SessionRecord, error) {
-	ids, err := s.client.HRandField(ctx, sessionsKey(node), limit).Result()
+func (s *Store) Sessions(ctx context.Context, node string, seenAt int64, limit int) ([]eventq.SessionRecord, error) {
+	var seen *redis.FloatCmd
+	var sessions *redis.StringSliceCmd
+	_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		seen, sessions = p.ZScore(ctx, nodesKey, node), p.HRandField(ctx, sessionsKey(node), limit)
+		return nil
+	})
+	if errors.Is(err, redis.Nil) || err == nil && int64(seen.Val()) != seenAt { // it is forgotten, or has come back
+		return nil, nil
+	}
 	if err != nil {
 		return nil, wrapError("sessions", err)
 	}
+	ids := sessions.Val()
 	if len(ids) == 0 {
 		return nil, wrapError("sessions", s.client.ZRem(ctx, nodesKey, node).Err())
 	}

@@ -74,13 +74,28 @@ func (h *sessionTest) heartbeat(node string, now int64, want map[string]int64) {
 	}
 }
 
+// at returns the sessions of a node, which is known from now on.
 func (h *sessionTest) at(node string) []eventq.SessionRecord {
 	h.Helper()
-	found, err := h.Sessions(h.Context(), node, 400)
-	if err != nil {
-		h.Fatal(err)
-	}
-	return found
+	h.client.ZAddNX(h.Context(), nodesKey, redis.Z{Member: node, Score: someday})
+	return testenv.Need(h.Sessions(h.Context(), node, int64(h.client.ZScore(h.Context(), nodesKey, node).Val()), 400))(h.T)
+}
+
+// A node that has come back keeps its sessions and its place among the nodes.
+func TestSessionsOfANodeThatCameBackStay(t *testing.T) {
+	eachSessionTest(t, func(h *sessionTest) {
+		h.heartbeat(h.a, someday, map[string]int64{h.a: someday})
+		h.sync(h.a, h.record("ada", someday))
+		h.heartbeat(h.a, someday+12_000, map[string]int64{h.a: someday + 12_000})
+		if found, err := h.Sessions(h.Context(), h.a, someday, 400); err != nil || len(found) > 0 {
+			h.Errorf("%+v, %v", found, err)
+		}
+		h.sync(h.a, ended(h.at(h.a)...)...)
+		if found, err := h.Sessions(h.Context(), h.a, someday, 400); err != nil || len(found) > 0 {
+			h.Errorf("%+v, %v", found, err)
+		}
+		h.heartbeat(h.b, someday, map[string]int64{h.a: someday + 12_000, h.b: someday})
+	})
 }
 
 // A session belongs to its node until it is removed. Without sessions a dead node is forgotten.
@@ -208,7 +223,7 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 			return err
 		},
 		"sessions": func(ctx context.Context) error {
-			_, err := a.Sessions(ctx, "a", 10)
+			_, err := a.Sessions(ctx, "a", someday, 10)
 			return err
 		},
 	} {
