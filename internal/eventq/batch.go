@@ -76,9 +76,11 @@ func (b *batch) requeue() {
 	b.items, b.rest = nil, nil
 }
 
-// applyOutcome applies the answer to an attempt.
-func (b *batch) applyOutcome(o Outcome, now int64) {
+// applyOutcome applies the answer to an attempt, and reports whether the attempt was
+// good.
+func (b *batch) applyOutcome(o Outcome, now int64) (good bool) {
 	cool, items := o.RetryAfter, len(b.items)
+	good = true
 	var left []Item
 	for i, item := range b.items {
 		switch o.deliveryOf(i, items) {
@@ -88,9 +90,9 @@ func (b *batch) applyOutcome(o Outcome, now int64) {
 			b.drop(item, Rejected)
 		case Forbidden:
 			b.drop(item, Unauthorized)
-			cool = max(cool, forbiddenPause)
+			cool, good = max(cool, forbiddenPause), false
 		default:
-			left = append(left, item)
+			left, good = append(left, item), false
 		}
 	}
 	if b.items = left; len(left) > 0 && b.tried.Attempts >= maxAttempts && !o.Pause {
@@ -105,6 +107,7 @@ func (b *batch) applyOutcome(o Outcome, now int64) {
 		cool = max(cool, backoff(b.tried.Attempts))
 	}
 	b.end(o, cool, now)
+	return good
 }
 
 // end records a failure for operators. It ends the batch if the game must pause or

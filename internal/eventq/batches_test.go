@@ -245,3 +245,26 @@ func TestBatchOfATakeNotInFlight(t *testing.T) {
 		w.want("a", Counts{Offered: 5 * MaxBatch, Sent: MaxBatch, Dropped: map[Reason]int64{NodeLost: 4 * MaxBatch}})
 	})
 }
+
+// An attempt was good if nothing is left of the message and nothing was forbidden. A message
+// that was dropped after its last attempt is no sign that the receiver works.
+func TestGoodAttempts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		outcome  Outcome
+		attempts int
+		isGood   bool
+	}{
+		"sent":                 {Outcome{Delivery: Delivered}, 1, true},
+		"sent, wait a second":  {Outcome{Delivery: Delivered, RetryAfter: time.Second}, 1, true},
+		"refused":              {Outcome{Delivery: Refused}, 1, true},
+		"forbidden":            {Outcome{Delivery: Forbidden}, 1, false},
+		"failed":               {Outcome{}, 1, false},
+		"failed the last time": {Outcome{}, maxAttempts, false},
+	} {
+		b := batch{items: []Item{{ID: "i"}}, tried: Tried{Attempts: test.attempts}}
+		if isGood := b.applyOutcome(test.outcome, 0); isGood != test.isGood {
+			t.Errorf("%s: %t", name, isGood)
+		}
+	}
+}

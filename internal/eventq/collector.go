@@ -36,8 +36,8 @@ func (s *intake) runCollector(ctx context.Context) {
 }
 
 // pushBuffer pushes the buffer of a game until it is empty, or the second context ends.
-// It waits for more items, unless many wait already. The end of the first context ends
-// these waits.
+// It waits for more items before each push, unless many are left of the one before. The end
+// of the first context ends these waits.
 func (s *intake) pushBuffer(ctx, pushing context.Context, g *game) {
 	for left := 0; pushing.Err() == nil; {
 		if left < MaxPush {

@@ -19,10 +19,10 @@ import (
 // online of the newer.
 //
 // Every online gets one offline. If its node dies, another node reports the offline some
-// seconds later, with the time when the node was last seen. There are two exceptions. If a node dies in the first moments of a
-// session, the offline may be lost. If a live node has no heartbeat for deadAfterMS,
-// its sessions are ended, and it reports the real ends again later. Besides, an offline can be
-// dropped, as any behaviour.
+// seconds later, with the time when the node was last seen. There are two exceptions. If a
+// node dies in the first moments of a session, the offline may be lost. If a live node has
+// no heartbeat for deadAfterMS, its sessions are ended, and it reports the real ends again
+// later. Besides, an offline can be dropped, as any behaviour.
 //
 // The caller must call Run. The methods are safe for concurrent use.
 type Players struct {

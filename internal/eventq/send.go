@@ -69,8 +69,7 @@ func (s *sender) sendMessage(ctx context.Context, b *batch) {
 		s.metrics.retries.Inc()
 	}
 	o, took := s.attempt(ctx, b, now)
-	b.applyOutcome(o, s.Now())
-	b.game.sending.recordSend(b.result.CoolUntil == 0, took)
+	b.game.sending.recordSend(b.applyOutcome(o, s.Now()), took)
 	if o.Pause {
 		s.Logger.Warn("a game is paused, as the far side wants no more behaviours", "game", b.game.Game, "reason", b.result.Error)
 	}
