@@ -12,7 +12,7 @@ import (
 // verdict is VerdictStale if this node must read the duel first, because it does not know all
 // other answers, or because another node was faster, or after awaitClose.
 func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt Attempt, isFresh bool) (answerOutcome, error) {
-	if state := local.knownState(); state.isLate(attempt.Record) {
+	if state := local.knownState(); state.isLate(attempt.Record) && !attempt.Seat.Bot { // a bot needs no true refusal
 		return answerOutcome{Outcome: Outcome{Verdict: VerdictStale}}, j.awaitClose(ctx, local, state)
 	}
 	if err := local.answerSlot.take(ctx); err != nil {

@@ -16,9 +16,9 @@ const (
 	batchTimeout = 5 * time.Second
 )
 
-// batchers send the attempts of each match to Redis one script at a time. Attempts that
-// arrive while a script runs share the next one, so many answers read and write the state
-// of the match once. A match has a batcher while callers wait for it.
+// batchers send the attempts of each match to Redis together. Attempts that arrive while a
+// script runs share the next one, so many answers read and write the state of the match once.
+// A match has a batcher while callers wait for it.
 type batchers struct {
 	send func(context.Context, []*pendingAttempt) error // runs a script and sets the outcome of each attempt
 
@@ -35,6 +35,7 @@ type matchBatcher struct {
 type pendingAttempt struct {
 	*match.Attempt
 	outcome match.Outcome
+	err     error // of its script
 }
 
 // commit judges an attempt. If ctx ends, commit returns, though the script may still run.
@@ -45,7 +46,7 @@ func (b *batchers) commit(ctx context.Context, attempt *match.Attempt) (match.Ou
 	if err := batcher.Do(ctx, pending); err != nil {
 		return match.Outcome{}, err
 	}
-	return pending.outcome, nil
+	return pending.outcome, pending.err
 }
 
 func (b *batchers) enter(id string) *matchBatcher {
@@ -82,8 +83,9 @@ func (b *batchers) run(ctx context.Context, batch []*pendingAttempt) error {
 			players[pending.Record.Player] = true
 			first = append(first, pending)
 		}
-		if err := b.send(ctx, first); err != nil {
-			return err
+		err := b.send(ctx, first)
+		for _, pending := range first {
+			pending.err = err
 		}
 		batch = later
 	}
