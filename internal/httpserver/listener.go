@@ -57,8 +57,8 @@ type Listener struct {
 	open map[netip.Addr]int64 // number of open connections by overload.Network, and of all under allAddresses; only values above 0
 }
 
-// allAddresses is the key under which a Listener counts each connection. No client has this address.
-var allAddresses = netip.IPv4Unspecified()
+// allAddresses is the key under which a Listener counts each connection.
+var allAddresses netip.Addr // no client has the zero address
 
 // NewListener wraps a listener. TLS must be added around the Listener, because a PROXY
 // header comes before the TLS handshake.

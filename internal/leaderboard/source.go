@@ -118,9 +118,9 @@ type ServedConfigSource interface {
 	ServedConfig(ctx context.Context, game string) (cfg Config, found bool, err error)
 }
 
-// fallbackConfig returns the configuration of the served boards that were written last, with the
-// game and the time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
-// are served.
+// fallbackConfig returns the configuration of the served boards that were written last, with
+// the game and the time zone of newestConfig. It may equal newestConfig by now. found is false
+// if no boards are served.
 func fallbackConfig(ctx context.Context, source ServedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
 	fallback, found, err = source.ServedConfig(ctx, newestConfig.Game)
 	fallback.Game, fallback.Location = newestConfig.Game, newestConfig.Location

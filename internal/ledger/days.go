@@ -37,10 +37,10 @@ func (s *Days) StartNewDays(ctx context.Context, game string) (hasNewDays bool, 
 // sumPageSize is the number of positions per step of SumDays.
 const sumPageSize = 1000
 
-// SumDays sums the past days of a game, and returns how many it finished. It works in
-// pages, each a transaction, and pauses after each page for as long as it took. It never locks
-// the head, so it does not delay commits. It may stop at any point. Several nodes may run it and share the work.
-// If there is nothing to do, it reads one row.
+// SumDays sums the past days of a game, and returns how many it finished. It works in pages,
+// each a transaction, and pauses after each page for as long as it took. It never locks the
+// head, so it does not delay commits. It may stop at any point. Several nodes may run it and
+// share the work. If there is nothing to do, it reads one row.
 func (s *Days) SumDays(ctx context.Context, game string) (days int, err error) {
 	_, err = repeatWithPauses(ctx, 1, func() (int64, error) {
 		d, hasEnded, err := s.nextUnsummed(ctx, game)

@@ -25,7 +25,7 @@ func spanField(progress leaderboard.Progress, requested string) string {
 }
 
 // stateFields returns fields of the state hash and their values, alternately. It leaves out
-// version, config and published. The fields for the read scripts repeat a part of progress.
+// version and config. The fields for the read scripts repeat a part of progress.
 // touchedAt is in epoch ms.
 func stateFields(progress leaderboard.Progress, loading bool, touchedAt int64) ([]any, error) {
 	packed, err := json.Marshal(progress)
