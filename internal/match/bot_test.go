@@ -46,6 +46,23 @@ func TestBotsPlayAlikeOnEveryNode(t *testing.T) {
 	}
 }
 
+// A late answer of a bot does not wait for the close: the wheel has few workers.
+func TestLateBotIsRefusedAtOnce(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, bot := c.startNode(), NewBot()
+		n.openSession(ada)
+		plan := n.startBotDuel(c, 1, bot)
+		c.passUntil(plan, PhaseOpen, 0)
+		open := c.store.state(plan.ID)
+		n.store.setFault(faultOf(failsBefore, "Step")) // the bot cannot answer in time
+		c.sleep(time.Duration(open.ClosesAt+1-now()) * time.Millisecond)
+		n.answerRefused(plan, bot.Player, 0, rightAnswer(&plan.Questions[0]), "question_closed")
+		if late := now() - open.ClosesAt; late != 1 {
+			c.Errorf("it was refused %d ms after the end", late)
+		}
+	})
+}
+
 func TestBotAnswersAgainAfterStoreError(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()

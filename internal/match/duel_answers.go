@@ -75,7 +75,7 @@ func (l *localMatch) knowsAnswers() bool {
 }
 
 // nextAnswer judges whether an answer to the current question of a duel is accepted, and then
-// prepares it for a step. view is the duel with that answer, with records and totals only if
+// prepares it for a step. view is the duel with that answer. It has records and totals only if
 // all have answered. The verdict is VerdictStale if this node does not know all other answers.
 func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, outcome Outcome) {
 	l.mu.Lock()

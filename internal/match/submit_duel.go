@@ -12,7 +12,10 @@ import (
 // verdict is VerdictStale if this node must read the duel first, because it does not know all
 // other answers, or because another node was faster, or after awaitClose.
 func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt Attempt, isFresh bool) (answerOutcome, error) {
-	if state := local.knownState(); state.isLate(attempt.Record) && !attempt.Seat.Bot { // a bot needs no true refusal
+	if state := local.knownState(); state.isLate(attempt.Record) {
+		if attempt.Seat.Bot { // its answer runs on a worker of the wheel, which must not wait
+			return answerOutcome{Outcome: Outcome{Verdict: VerdictLate}}, nil
+		}
 		return answerOutcome{Outcome: Outcome{Verdict: VerdictStale}}, j.awaitClose(ctx, local, state)
 	}
 	if err := local.answerSlot.take(ctx); err != nil {
@@ -29,8 +32,8 @@ func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt
 	return answerOutcome{Outcome: outcome}, nil
 }
 
-// awaitClose closes a question of a duel when its time is over, unless it was extended
-// meanwhile. A late answer must wait for that: until then the store may still accept the same
+// awaitClose closes a question of a duel when its time is over, unless it is extended before
+// that. A late answer must wait for that: until then the store may still accept the same
 // answer from another node, which has received it in time and then stalled.
 func (j *judge) awaitClose(ctx context.Context, local *localMatch, state State) error {
 	select {
