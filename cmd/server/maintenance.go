@@ -92,9 +92,9 @@ const (
 	auditCleanupBatch = 1000
 )
 
-// cleanupTasks returns the tasks that delete old data: entries of the audit log, answers and
-// matches beyond the retention of their game, and what the ledger keeps about erased players for
-// ledger.ErasureRetention.
+// cleanupTasks returns the tasks that delete old data. They delete entries of the audit log, and
+// answers and matches beyond the retention of their game. They also delete what the ledger keeps
+// about erased players for ledger.ErasureRetention.
 func (m maintenance) cleanupTasks() []backgroundTask {
 	deleteAudit := func(ctx context.Context) error {
 		_, err := m.ledger.Audit.ForgetAuditEntries(ctx, m.config.Audit.Retention(), auditCleanupBatch)

@@ -119,7 +119,7 @@ func (d *Listener) countClient(conn *countedConn, client netip.Addr) bool {
 }
 
 // count counts a connection under a key. It returns false if the key has the maximum, unless the
-// rule is in dry run. It does nothing for a connection that was closed meanwhile.
+// rule is in dry run. It does nothing for a connection that is closed.
 func (d *Listener) count(conn *countedConn, key netip.Addr, maximum int64, rule string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

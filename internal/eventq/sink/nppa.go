@@ -17,7 +17,7 @@ const (
 	TestSystem = "https://wlc.nppa.gov.cn/test/collection/loginout"         // and the code of a test case
 )
 
-// NPPAOptions are the options of a sink for one game. All are required, but for URL and
+// NPPAOptions are the options of a sink for one game. All are required except URL and
 // TestCode.
 type NPPAOptions struct {
 	HTTP  *http.Client // must follow no redirects, and close idle connections before 120 s, when the far side does
